@@ -1,0 +1,93 @@
+"""Token embeddings, and the output projection that shares their table."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+Tensor = Any
+
+
+@keras.saving.register_keras_serializable("keras_transformer")
+class TokenEmbedding(keras.layers.Layer):
+    """Looks token ids up in a table; the same table turns hidden states into logits (Vaswani et al. 2017, 3.4).
+
+    Args:
+        vocab_size: number of ids.
+        hidden_size: width of a vector.
+        scale: whether vectors are multiplied by ``sqrt(hidden_size)``, as in the paper.
+        initializer: initialiser of the table; normal with standard deviation ``hidden_size ** -0.5``
+            by default, so that scaled vectors and logits start at variance one.
+        mask_zero: whether the layer offers Keras the padding mask of its ids (id 0 = padding), for
+            users who stack layers by hand. The models of this package pass masks explicitly.
+
+    Call args:
+        ids: integer ``[batch, length]``.
+
+    Returns:
+        ``[batch, length, hidden_size]``.
+
+    >>> embedding = TokenEmbedding(vocab_size=10, hidden_size=4)
+    >>> hidden = embedding(ops.convert_to_tensor([[1, 2, 0]]))
+    >>> embedding.project(hidden).shape
+    TensorShape([1, 3, 10])
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        hidden_size: int,
+        scale: bool = True,
+        initializer: Any = None,
+        mask_zero: bool = False,
+        **kwargs: Any,
+    ):
+        super().__init__(**kwargs)
+        for name, value in (("vocab_size", vocab_size), ("hidden_size", hidden_size)):
+            if value < 1:
+                raise ValueError(f"{name} must be at least 1, not {value}.")
+        self.vocab_size = vocab_size
+        self.hidden_size = hidden_size
+        self.scale = scale
+        self.initializer = keras.initializers.get(
+            initializer or keras.initializers.RandomNormal(stddev=hidden_size**-0.5)
+        )
+        self.mask_zero = mask_zero
+        self.supports_masking = mask_zero
+
+    def build(self, input_shape: tuple | None = None) -> None:
+        self.embeddings = self.add_weight(
+            name="embeddings",
+            shape=(self.vocab_size, self.hidden_size),
+            initializer=self.initializer,
+        )
+
+    def call(self, ids: Tensor) -> Tensor:
+        vectors = ops.take(self.embeddings, ids, axis=0)  # [batch, length, hidden_size]
+        vectors = ops.cast(vectors, self.compute_dtype)
+        return vectors * ops.cast(self.hidden_size**0.5, vectors.dtype) if self.scale else vectors
+
+    def compute_mask(self, ids: Tensor, mask: Tensor | None = None) -> Tensor | None:
+        return ops.not_equal(ids, 0) if self.mask_zero else None
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Logits by the dot product with every token's vector; softmax and loss want them in float32.
+
+        Args:
+            hidden: ``[..., hidden_size]``.
+
+        Returns:
+            Logits ``[..., vocab_size]``, in at least float32.
+        """
+        table = ops.cast(self.embeddings, hidden.dtype)
+        logits = ops.matmul(hidden, ops.transpose(table))  # [..., vocab_size]
+        return ops.cast(logits, keras.backend.result_type(hidden.dtype, "float32"))
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {
+            "vocab_size": self.vocab_size,
+            "hidden_size": self.hidden_size,
+            "scale": self.scale,
+            "initializer": keras.initializers.serialize(self.initializer),
+            "mask_zero": self.mask_zero,
+        }
