@@ -1,0 +1,7 @@
+"""Tokenizers: text to ids and back, inside the TensorFlow graph."""
+
+from keras_transformer.text.characters import CharacterTokenizer
+from keras_transformer.text.sentencepiece import SentencePieceTokenizer
+from keras_transformer.text.tokenizer import Tokenizer, load_tokenizer
+
+__all__ = ["CharacterTokenizer", "SentencePieceTokenizer", "Tokenizer", "load_tokenizer"]
