@@ -1,0 +1,82 @@
+"""Greedy search: the likeliest token at every step."""
+
+import tensorflow as tf
+
+from keras_transformer.generation.constraints import Constraints
+from keras_transformer.generation.hypotheses import Hypotheses
+from keras_transformer.generation.loop import LoopState, generate
+from keras_transformer.generation.step import State, StepModel
+
+
+def greedy_search(
+    model: StepModel,
+    state: State,
+    *,
+    batch_size: int | tf.Tensor,
+    bos_id: int | tf.Tensor,
+    eos_id: int,
+    pad_id: int,
+    max_length: int | tf.Tensor,
+    max_lengths: tf.Tensor | None = None,
+    min_lengths: tf.Tensor | None = None,
+    forbidden_ids: tuple[int, ...] = (),
+    length_penalty: float | tf.Tensor = 0.0,
+) -> Hypotheses:
+    """Takes the likeliest token at every step (the lower id on a tie) until EOS.
+
+    Costs as many calls of `model.step` as the longest text has tokens; a row that has ended is
+    fed PAD and does not change any more, so a row's answer does not depend on its batch.
+
+    Args:
+        model: see `StepModel`.
+        state: the model's state for `batch_size` rows.
+        batch_size: number of rows, at least 1; an int or an int32 scalar.
+        bos_id: the id that is fed first; an int, or int32 [batch] to continue prompts.
+        eos_id: ends a text.
+        pad_id: fills up the result; never emitted (unless it is the EOS id).
+        max_length: width of the result; an int or an int32 scalar.
+        max_lengths: int32 [batch], a row's own limit on its number of tokens, EOS counted; at
+            most `max_length`. The last place it leaves is EOS's (see `Constraints`).
+        min_lengths: int32 [batch], the number of tokens before EOS that a row must have.
+        forbidden_ids: ids never emitted besides PAD, such as BOS and UNK.
+        length_penalty: alpha of the reported scores, a scalar or float32 [batch]; it changes
+            nothing in what is found.
+
+    Returns:
+        `Hypotheses` with `n_best` = 1.
+
+    Raises:
+        ValueError: a limit below 1, or an id outside of the vocabulary.
+
+    >>> class CountingModel:
+    ...     def step(self, ids, state):
+    ...         return tf.one_hot(ids + 1, 8) * 9.0, state
+    >>> found = greedy_search(CountingModel(), (), batch_size=1, bos_id=3, eos_id=6, pad_id=0,
+    ...                       max_length=5)
+    >>> found.ids.numpy().tolist()
+    [[[4, 5, 6, 0, 0]]]
+    """
+    constraints = Constraints.create(
+        eos_id=eos_id,
+        pad_id=pad_id,
+        forbidden_ids=forbidden_ids,
+        max_length=max_length,
+        max_lengths=max_lengths,
+        min_lengths=min_lengths,
+    )
+    return generate(
+        model,
+        state,
+        _likeliest,
+        constraints,
+        batch_size=batch_size,
+        bos_id=bos_id,
+        max_length=max_length,
+        alpha=length_penalty,
+    )
+
+
+def _likeliest(
+    logits: tf.Tensor, log_probs: tf.Tensor, bias: tf.Tensor, loop: LoopState
+) -> tf.Tensor:
+    return tf.argmax(log_probs + bias, axis=-1, output_type=tf.int32)  # [batch]
