@@ -41,7 +41,7 @@ def wide_top_k(values: tf.Tensor, k: int) -> tuple[tf.Tensor, tf.Tensor]:
         searched = tf.concat([searched, values[:, -rest:]], axis=-1)  # [rows, k * block + rest]
         chosen = tf.pad(chosen, [[0, 0], [0, 1]], constant_values=blocks)  # [rows, k + 1]
     found, places = tf.math.top_k(searched, k)  # [rows, k]
-    # The rest may be only shorter than a block, so `places // block` is k for it.
+    # The rest is shorter than a block, so `places // block` is k for all of it.
     indices = tf.gather(chosen, places // block, batch_dims=1) * block + places % block
     return found, indices
 
