@@ -33,10 +33,13 @@ def normalize(texts: tf.Tensor, normalization: Normalization) -> tf.Tensor:
 
 
 def normalize_with_map(texts: tf.Tensor, normalization: Normalization) -> tuple:
-    """Like `normalize` for texts [batch]; also gives the map that `source_characters` needs."""
+    """Like `normalize` for texts [batch]; adds the map [batch + 1] for `source_characters`."""
     if normalization == "identity":
         return texts, None
-    return tf_text.normalize_utf8_with_offsets_map(texts, normalization.upper())
+    # With a spare empty text, because the op that reads the map crashes on an empty batch.
+    texts = tf.concat([texts, [""]], 0)  # [batch + 1]
+    normalized, offsets_map = tf_text.normalize_utf8_with_offsets_map(texts, normalization.upper())
+    return normalized[:-1], offsets_map
 
 
 def source_characters(
@@ -61,7 +64,9 @@ def source_characters(
     for offsets in (starts, ends):
         in_bytes = character_to_byte_offsets(normalized, offsets)
         dense = in_bytes.to_tensor()  # [batch, max_tokens]
-        dense = tf_text.find_source_offsets(offsets_map, dense)  # [batch, max_tokens]
+        # The spare text's row; and a spare column, because the op refuses rows of length 0.
+        dense = tf.pad(dense, [[0, 1], [0, 1]])  # [batch + 1, max_tokens + 1]
+        dense = tf_text.find_source_offsets(offsets_map, dense)[:-1]  # [batch, max_tokens + 1]
         source.append(tf.RaggedTensor.from_tensor(dense, lengths=in_bytes.row_lengths()))
     starts, ends = byte_to_character_spans(texts, *source)
     return starts.with_values(tf.minimum(starts.values, ends.values - 1)), ends
