@@ -1,0 +1,72 @@
+"""Pairs from two fields of a JSON-lines file: one JSON object a line."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+from .lines import read_lines
+from .pairs import TextPairs
+
+
+def json_lines_pairs(
+    path: str | os.PathLike[str], source: str = "source", target: str = "target"
+) -> TextPairs:
+    """Pairs of two text fields of a UTF-8 JSON-lines file, plain or gzip.
+
+    Args:
+        path: the file.
+        source: name of the field with the source text; a dot reaches into an object
+            (`translation.en`).
+        target: the same for the target text.
+
+    Returns:
+        `TextPairs`. Reading them raises a ValueError naming file and line for a line that is not a
+        JSON object, lacks a field, or has one that is not a text. A blank line counts as a blank
+        pair.
+
+    Example:
+        >>> json_lines_pairs("train.jsonl", "translation.en", "translation.de").name
+        'jsonl:train.jsonl'
+    """
+    return TextPairs(f"jsonl:{path}", lambda: _records(path, source, target))
+
+
+def _records(path, source: str, target: str) -> Iterator[tuple[str, str]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            yield "", ""
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise ValueError(
+                f"{where}: not JSON ({error.msg} at column {error.colno}); each line must hold one "
+                "JSON object."
+            ) from None
+        yield _text(record, source, where), _text(record, target, where)
+
+
+def _text(record, name: str, where: str) -> str:
+    value = record
+    # A field whose own name has a dot comes before the way into an object.
+    whole = isinstance(record, dict) and name in record
+    for key in [name] if whole else name.split("."):
+        if not isinstance(value, dict):
+            raise ValueError(f"{where}: no JSON object to take field {name!r} from.")
+        if key not in value:
+            raise ValueError(
+                f"{where}: no field {name!r}; the fields there are: {', '.join(value) or 'none'}."
+            )
+        value = value[key]
+    if not isinstance(value, str):
+        raise ValueError(f"{where}: field {name!r} is {json.dumps(value)[:50]}, not a text.")
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        raise ValueError(
+            f"{where}: field {name!r} has half a surrogate pair, which is no character."
+        ) from None
+    return value
