@@ -75,7 +75,11 @@ class MultiHeadAttention(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         kv_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        for name, value in (("num_heads", num_heads), ("key_dim", key_dim), ("num_key_value_heads", kv_heads)):
+        for name, value in (
+            ("num_heads", num_heads),
+            ("key_dim", key_dim),
+            ("num_key_value_heads", kv_heads),
+        ):
             if value < 1:
                 raise ValueError(f"{name} must be at least 1, not {value}.")
         if num_heads % kv_heads:
@@ -104,7 +108,9 @@ class MultiHeadAttention(keras.layers.Layer):
         context_shape = (None, None, self.num_heads * self.value_dim)
         self.query_dense = self._dense(self.num_heads * self.key_dim, "query", query_shape)
         self.key_dense = self._dense(self.num_key_value_heads * self.key_dim, "key", key_shape)
-        self.value_dense = self._dense(self.num_key_value_heads * self.value_dim, "value", value_shape)
+        self.value_dense = self._dense(
+            self.num_key_value_heads * self.value_dim, "value", value_shape
+        )
         self.output_dense = self._dense(self.output_dim or query_shape[-1], "output", context_shape)
         if self.rotary is not None and not self.rotary.built:
             self.rotary.build((None, self.num_heads, None, self.key_dim))
@@ -130,6 +136,7 @@ class MultiHeadAttention(keras.layers.Layer):
         query_mask: Tensor | None = None,
         value_mask: Tensor | None = None,
         key_mask: Tensor | None = None,
+        mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         use_causal_mask: bool = False,
         return_attention_scores: bool = False,
@@ -138,12 +145,20 @@ class MultiHeadAttention(keras.layers.Layer):
         cache_index: Tensor | None = None,
         training: bool | None = None,
     ) -> Any:
-        # Of the masks that Keras attaches to embeddings those of the keys count. A cache or a projected
-        # memory carries none: there the caller's attention_mask says it all.
-        implicit_mask = query_mask if value is None else value_mask
+        # Of the masks that Keras attaches to embeddings those of the keys count. (A lone query's comes
+        # as `mask`, beside other tensors as `query_mask`.) A cache or a projected memory carries none:
+        # there the caller's attention_mask says it all.
+        implicit_mask = combine_masks(mask, query_mask) if value is None else value_mask
         if cache is not None or isinstance(value, ProjectedMemory):
             implicit_mask = None
-        queries = _split_heads(self.query_dense(query), self.num_heads)  # [batch, heads, queries, key_dim]
+        if cache is not None and (attention_mask is None or cache_index is None or use_causal_mask):
+            raise ValueError(
+                f"{self.name}: with a cache give cache_index, and an attention_mask that says which "
+                "cached positions each query may attend to, instead of use_causal_mask."
+            )
+        queries = _split_heads(
+            self.query_dense(query), self.num_heads
+        )  # [batch, heads, queries, key_dim]
         if isinstance(value, ProjectedMemory):
             keys, values = value
         else:
@@ -182,7 +197,9 @@ class MultiHeadAttention(keras.layers.Layer):
         """
         return ProjectedMemory(*self._project(value, key, None))
 
-    def empty_cache(self, batch_size: Tensor | int, length: Tensor | int, beams: int = 1) -> KeyValueCache:
+    def empty_cache(
+        self, batch_size: Tensor | int, length: Tensor | int, beams: int = 1
+    ) -> KeyValueCache:
         """A cache for ``length`` positions of ``beams`` hypotheses for each of ``batch_size`` rows."""
         shape = (length, batch_size, beams, self.num_key_value_heads)
         return KeyValueCache(
@@ -212,9 +229,6 @@ class MultiHeadAttention(keras.layers.Layer):
             query_positions = cache_index + _steps(queries, cache)
             key_positions = _steps(keys, cache)
         return self.position_bias(query_positions, key_positions)
-
-    def compute_mask(self, query: Tensor, *args: Any, query_mask: Any = None, **kwargs: Any) -> Any:
-        return query_mask
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

@@ -60,7 +60,9 @@ def ancestry_mask(ancestors: Tensor, length: Tensor) -> Tensor:
         Boolean ``[batch, 1, beams, time * beams]``, ``True`` = may be attended.
     """
     time, beams = ops.shape(ancestors)[0], ancestors.shape[2]
-    own = ops.equal(ancestors[..., None], ops.arange(beams, dtype="int32"))  # [time, batch, beams, beams]
+    own = ops.equal(
+        ancestors[..., None], ops.arange(beams, dtype="int32")
+    )  # [time, batch, beams, beams]
     filled = (ops.arange(time, dtype="int32") < length)[:, None, None, None]
     own = ops.transpose(ops.logical_and(own, filled), (1, 2, 0, 3))  # [batch, beams, time, beams]
     return ops.reshape(own, (-1, 1, beams, time * beams))  # [batch, 1, beams, time * beams]
@@ -78,4 +80,6 @@ def _write(buffer: Tensor, new: Tensor, index: Tensor) -> Tensor:
 def _read(buffer: Tensor) -> Tensor:
     time, (beams, heads, dim) = ops.shape(buffer)[0], buffer.shape[2:]
     buffer = ops.transpose(buffer, (1, 3, 0, 2, 4))  # [batch, kv_heads, time, beams, dim]
-    return ops.reshape(buffer, (-1, heads, time * beams, dim))  # [batch, kv_heads, time * beams, dim]
+    return ops.reshape(
+        buffer, (-1, heads, time * beams, dim)
+    )  # [batch, kv_heads, time * beams, dim]

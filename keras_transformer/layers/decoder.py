@@ -60,6 +60,7 @@ class DecoderLayer(TransformerBlock):
         inputs: Tensor,
         memory: Tensor | ProjectedMemory | None = None,
         mask: Tensor | None = None,
+        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         use_causal_mask: bool = True,
@@ -73,7 +74,8 @@ class DecoderLayer(TransformerBlock):
                 f"{self.name} attends to an encoder: give `memory`, or build it with cross_attention=False."
             )
         if cache is None:
-            attention_mask = combine_masks(attention_mask, mask)
+            attention_mask = combine_masks(attention_mask, mask, inputs_mask)
+        memory_mask = _given(memory_mask)
 
         def attend_to_self(hidden: Tensor) -> Any:
             return self.self_attention(
@@ -94,7 +96,9 @@ class DecoderLayer(TransformerBlock):
         hidden = self.self_attention_residual(inputs, sublayer=attend_to_self, training=training)
         hidden, *caches = hidden if cache is not None else (hidden,)
         if self.cross_attention_on:
-            hidden = self.cross_attention_residual(hidden, sublayer=attend_to_memory, training=training)
+            hidden = self.cross_attention_residual(
+                hidden, sublayer=attend_to_memory, training=training
+            )
         hidden = self.feed_forward_residual(
             hidden, sublayer=lambda h: self.feed_forward(h, training=training), training=training
         )
@@ -139,6 +143,7 @@ class Decoder(TransformerStack):
         inputs: Tensor,
         memory: Any = None,
         mask: Tensor | None = None,
+        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         use_causal_mask: bool = True,
@@ -148,10 +153,11 @@ class Decoder(TransformerStack):
         training: bool | None = None,
     ) -> Any:
         if caches is None:
-            attention_mask = combine_masks(attention_mask, mask)
+            attention_mask = combine_masks(attention_mask, mask, inputs_mask)
             if use_causal_mask:  # built once for all layers
                 causal = causal_mask(ops.shape(inputs)[1])
                 attention_mask = combine_masks(attention_mask, causal)
+        memory_mask = _given(memory_mask)
         hidden, new_caches = inputs, []
         for i, layer in enumerate(self.layers):
             hidden = layer(
@@ -182,3 +188,8 @@ class Decoder(TransformerStack):
         return tuple(
             layer.self_attention.empty_cache(batch_size, length, beams) for layer in self.layers
         )
+
+
+def _given(memory_mask: Any) -> Any:
+    """Keras fills in a mask that is not given, in the structure of the memory: projected ones have none."""
+    return None if isinstance(memory_mask, tuple) else memory_mask

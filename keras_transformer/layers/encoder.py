@@ -41,11 +41,12 @@ class EncoderLayer(TransformerBlock):
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
+        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         positions: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        attention_mask = combine_masks(attention_mask, mask)
+        attention_mask = combine_masks(attention_mask, mask, inputs_mask)
 
         def attend(hidden: Tensor) -> Tensor:
             return self.self_attention(
@@ -88,11 +89,12 @@ class Encoder(TransformerStack):
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
+        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         positions: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        attention_mask = combine_masks(attention_mask, mask)
+        attention_mask = combine_masks(attention_mask, mask, inputs_mask)
         hidden = inputs
         for layer in self.layers:
             hidden = layer(
