@@ -79,9 +79,10 @@ class TokenEmbedding(keras.layers.Layer):
         Returns:
             Logits ``[..., vocab_size]``, in at least float32.
         """
-        table = ops.cast(self.embeddings, hidden.dtype)
-        logits = ops.matmul(hidden, ops.transpose(table))  # [..., vocab_size]
-        return ops.cast(logits, keras.backend.result_type(hidden.dtype, "float32"))
+        # Not only cast to float32 but computed in it: a logit of 40 in bfloat16 is off by up to 0.125.
+        dtype = keras.backend.result_type(keras.backend.standardize_dtype(hidden.dtype), "float32")
+        table = ops.cast(self.embeddings, dtype)
+        return ops.matmul(ops.cast(hidden, dtype), ops.transpose(table))  # [..., vocab_size]
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

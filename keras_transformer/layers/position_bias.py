@@ -58,7 +58,9 @@ class BucketedPositionBias(keras.layers.Layer):
 
     def build(self, *input_shapes: tuple) -> None:
         self.embeddings = self.add_weight(
-            name="embeddings", shape=(self.num_buckets, self.num_heads), initializer="glorot_uniform"
+            name="embeddings",
+            shape=(self.num_buckets, self.num_heads),
+            initializer="glorot_uniform",
         )
 
     def bucket(self, distance: Tensor) -> Tensor:
