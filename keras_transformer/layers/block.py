@@ -5,8 +5,8 @@ from typing import Any
 import keras
 
 from keras_transformer.layers.attention import MultiHeadAttention, as_layer
-from keras_transformer.layers.feed_forward import FeedForward
-from keras_transformer.layers.normalization import normalization
+from keras_transformer.layers.feed_forward import FeedForward, activation_function
+from keras_transformer.layers.normalization import check_normalization, normalization
 from keras_transformer.layers.residual import ResidualConnection
 
 
@@ -51,6 +51,12 @@ class TransformerBlock(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
+        # Bad values are refused here, not when the parts are built at the first call.
+        for argument, value in (("num_heads", num_heads), ("intermediate_size", intermediate_size)):
+            if value < 1:
+                raise ValueError(f"{argument} must be at least 1, not {value}.")
+        activation_function(hidden_act)
+        check_normalization(norm)
         self.num_heads = num_heads
         self.intermediate_size = intermediate_size
         self.num_key_value_heads = num_key_value_heads

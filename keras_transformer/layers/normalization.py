@@ -16,8 +16,17 @@ def normalization(kind: str, epsilon: float, **kwargs: Any) -> keras.layers.Laye
     >>> normalization("rms_norm", 1e-6).__class__.__name__
     'RMSNormalization'
     """
-    if kind == "layer_norm":
-        return keras.layers.LayerNormalization(epsilon=epsilon, **kwargs)
+    check_normalization(kind)
     if kind == "rms_norm":
         return keras.layers.RMSNormalization(epsilon=epsilon, **kwargs)
-    raise ValueError(f"norm must be one of {', '.join(NORMS)}, not {kind!r}.")
+    return keras.layers.LayerNormalization(epsilon=epsilon, **kwargs)
+
+
+def check_normalization(kind: str) -> None:
+    """Refuses a ``kind`` that there is not.
+
+    Raises:
+        ValueError: when ``kind`` is neither "layer_norm" nor "rms_norm".
+    """
+    if kind not in NORMS:
+        raise ValueError(f"norm must be one of {', '.join(NORMS)}, not {kind!r}.")

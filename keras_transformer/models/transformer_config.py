@@ -4,6 +4,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from keras_transformer.layers.feed_forward import activation_function
+from keras_transformer.layers.normalization import check_normalization
+
 
 @dataclass(frozen=True)
 class TransformerConfig:
@@ -91,9 +94,13 @@ class TransformerConfig:
         for name in ("hidden_dropout", "attention_dropout", "activation_dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(f"{name} must be in [0, 1), not {getattr(self, name)}.")
+        activation_function(self.hidden_act)
+        check_normalization(self.norm)
         kinds = ("sinusoidal", "learned", "rotary", "buckets", "alibi")
         if self.positions not in kinds:
-            raise ValueError(f"positions must be one of {', '.join(kinds)}, not {self.positions!r}.")
+            raise ValueError(
+                f"positions must be one of {', '.join(kinds)}, not {self.positions!r}."
+            )
         if self.target_vocab_size not in (None, self.vocab_size) and self.share_embeddings:
             raise ValueError(
                 f"share_embeddings needs one vocabulary, but vocab_size={self.vocab_size} and "
