@@ -30,7 +30,9 @@ class DecodingState(NamedTuple):
     index: Tensor  # int32 scalar: position of the next token
     ancestors: Tensor  # int32 [time, batch, beams]: which beam wrote each position of a beam's past
     caches: tuple[KeyValueCache, ...]  # one for each layer, [time, batch, beams, kv_heads, dim]
-    memories: tuple[ProjectedMemory, ...]  # one for each layer, [batch, kv_heads, source_length, dim]
+    memories: tuple[
+        ProjectedMemory, ...
+    ]  # one for each layer, [batch, kv_heads, source_length, dim]
     memory_mask: Tensor  # bool [batch, source_length]
 
 
@@ -127,19 +129,25 @@ class Transformer(keras.Model):
     def _relative_positions(self, bidirectional: bool) -> dict[str, keras.layers.Layer]:
         config, dtype = self.config, self.dtype_policy
         if config.positions == "rotary":
-            return {"rotary": RotaryPositions(config.rope_theta, dtype=dtype)}
+            return {"rotary": RotaryPositions(config.rope_theta, dtype=dtype, name="rotary")}
         if config.positions == "buckets":
             bias = BucketedPositionBias(
-                config.num_attention_heads, bidirectional=bidirectional, dtype=dtype
+                config.num_attention_heads,
+                bidirectional=bidirectional,
+                dtype=dtype,
+                name="position_bias",
             )
             return {"position_bias": bias}
         if config.positions == "alibi":
-            return {"position_bias": AlibiPositionBias(config.num_attention_heads, dtype=dtype)}
+            bias = AlibiPositionBias(config.num_attention_heads, dtype=dtype, name="position_bias")
+            return {"position_bias": bias}
         return {}
 
     def build(self, input_shape: Any = None) -> None:
         hidden_shape = (None, None, self.config.hidden_size)
-        for embedding in {id(e): e for e in (self.source_embedding, self.target_embedding)}.values():
+        for embedding in {
+            id(e): e for e in (self.source_embedding, self.target_embedding)
+        }.values():
             embedding.build((None, None))
         for positions in (self.source_positions, self.target_positions):
             if positions is not None:
@@ -187,7 +195,19 @@ class Transformer(keras.Model):
             source: integer ``[batch, source_length]``.
             max_length: how many tokens may be generated at most.
             beams: hypotheses for each source.
+
+        Raises:
+            ValueError: when a table of learned positions ends before ``max_length``.
         """
+        table = self.config.max_position_embeddings
+        if (
+            self.config.positions == "learned"
+            and isinstance(max_length, int)
+            and max_length > table
+        ):
+            raise ValueError(
+                f"max_length={max_length} exceeds the model's max_position_embeddings={table}."
+            )
         memory = self.encode(source, training=False)
         batch = ops.shape(source)[0]
         own = ops.arange(beams, dtype="int32")
@@ -239,9 +259,13 @@ class Transformer(keras.Model):
         time, batch, beams = ops.shape(state.ancestors)
         flat = ops.reshape(state.ancestors, (time, batch * beams))  # [time, batch * beams]
         chosen = ops.take(flat, rows, axis=1)
-        return state._replace(ancestors=ops.reshape(chosen, (time, batch, state.ancestors.shape[2])))
+        return state._replace(
+            ancestors=ops.reshape(chosen, (time, batch, state.ancestors.shape[2]))
+        )
 
-    def _embed_target(self, target: Tensor, positions: Tensor | None, training: bool | None) -> Tensor:
+    def _embed_target(
+        self, target: Tensor, positions: Tensor | None, training: bool | None
+    ) -> Tensor:
         hidden = self.target_embedding(target)
         if self.target_positions is not None:
             hidden = self.target_positions(hidden, positions=positions)
