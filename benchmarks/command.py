@@ -1,0 +1,132 @@
+"""What the two benchmark commands share: flags, the run over the presets, and the printed end."""
+
+import argparse
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks import report
+from benchmarks.peers.jobs import PRESETS
+from benchmarks.timing import (
+    Contestant,
+    Timings,
+    Worker,
+    check_threads,
+    choose,
+    interleave,
+    workers,
+)
+
+REFERENCE = "ours"
+
+
+@dataclasses.dataclass(frozen=True)
+class Measurement:
+    """One setting of a benchmark: every contestant does `work`, which handles `tokens` tokens."""
+
+    setting: str
+    work: dict[str, Any]
+    tokens: float
+
+
+def parser(description: str, contestants: Sequence[Contestant]) -> argparse.ArgumentParser:
+    """A parser with the flags that both commands have."""
+    made = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
+    )
+    names = [contestant.name for contestant in contestants]
+    made.add_argument(
+        "--presets", nargs="+", choices=list(PRESETS), default=["tiny", "small"], help="sizes"
+    )
+    made.add_argument(
+        "--libraries",
+        nargs="+",
+        metavar="NAME",
+        help=f"which take part: {', '.join(names)} (all that are installed when not given)",
+    )
+    made.add_argument("--rounds", type=positive, default=5, help="counted turns of each library")
+    made.add_argument("--threads", type=positive, default=2, help="threads and cores of each")
+    made.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here, too")
+    made.add_argument(
+        "--quick", action="store_true", help="see in half a minute that everything runs; no result"
+    )
+    return made
+
+
+def positive(text: str) -> int:
+    """An argparse type: an integer of at least 1."""
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text} is less than 1")
+    return value
+
+
+def run(
+    arguments: argparse.Namespace,
+    contestants: Sequence[Contestant],
+    make_job: Callable[[str], Any],
+    measurements: Callable[[Any], Iterable[Measurement]],
+    check_result: Callable[[str, float], None] = lambda name, result: None,
+) -> list[report.Row]:
+    """Measures all settings of all presets, prints the table and writes the JSON file.
+
+    Args:
+        arguments: Parsed flags of `parser`.
+        contestants: All that could take part.
+        make_job: The job of a preset.
+        measurements: The settings of a job.
+        check_result: Called with each contestant's name and what its last turn returned.
+    """
+    start, load = time.perf_counter(), report.load_average()
+    try:
+        check_threads(arguments.threads)
+        chosen, left_out = choose(contestants, arguments.libraries)
+        jobs = [make_job(preset) for preset in arguments.presets]
+    except ValueError as error:
+        sys.exit(str(error))
+    if left_out:
+        print(left_out, file=sys.stderr)
+    reference = REFERENCE if REFERENCE in [c.name for c in chosen] else chosen[0].name
+    rows: list[report.Row] = []
+    for job in jobs:
+        _say(f"{job.preset}: building {', '.join(contestant.name for contestant in chosen)}")
+        with workers(chosen, job) as running:
+            parameters = _wait(running)
+            for measurement in measurements(job):
+                _say(f"{measurement.setting}: {arguments.rounds} rounds")
+                timings: Timings = interleave(running, measurement.work, rounds=arguments.rounds)
+                for name, result in timings.results.items():
+                    check_result(name, result)
+                rows += report.rows(
+                    measurement.setting, timings, measurement.tokens, parameters, reference
+                )
+    about = report.machine(arguments.threads, load)
+    print(report.table(rows, reference))
+    print(f"\n{report.describe(about)}")
+    if arguments.json:
+        content = {
+            "machine": about,
+            "arguments": {name: _plain(value) for name, value in vars(arguments).items()},
+            "reference": reference,
+            "left_out": left_out,
+            "minutes": (time.perf_counter() - start) / 60,
+            "rows": [dataclasses.asdict(row) for row in rows],
+        }
+        report.write_json(arguments.json, content)
+        _say(f"wrote {arguments.json}")
+    return rows
+
+
+def _wait(running: dict[str, Worker]) -> dict[str, int]:
+    return {name: worker.wait_until_ready() for name, worker in running.items()}
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def _plain(value: Any) -> Any:
+    return str(value) if isinstance(value, Path) else value

@@ -1,0 +1,1 @@
+"""The contestants, one file a library, and the jobs they are given."""

@@ -1,0 +1,163 @@
+"""Tables, the description of the machine, and the JSON file of a benchmark."""
+
+import json
+import os
+import platform
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import Timings
+
+_PACKAGES = (
+    "keras-transformer",
+    "tensorflow",
+    "keras",
+    "keras-hub",
+    "torch",
+    "transformers",
+    "ctranslate2",
+)
+
+_BUSY = 0.5  # load average before the start from which on a run is doubtful
+
+
+@dataclass(frozen=True)
+class Row:
+    """One contestant in one setting.
+
+    Attributes:
+        setting: What was measured, e.g. `"tiny, batch 32, beam 4"`.
+        name: The contestant.
+        parameters: Number of trainable parameters of its model.
+        tokens_per_second: Median over the rounds.
+        ratio: How many times faster the reference is: median of the rounds' ratios.
+        ratio_range: Smallest and largest ratio of a round.
+        seconds: Seconds of each round.
+    """
+
+    setting: str
+    name: str
+    parameters: int
+    tokens_per_second: float
+    ratio: float
+    ratio_range: tuple[float, float]
+    seconds: tuple[float, ...]
+
+
+def rows(
+    setting: str, timings: Timings, tokens: float, parameters: dict[str, int], reference: str
+) -> list[Row]:
+    """One row a contestant, for turns that each handle `tokens` tokens."""
+    made = []
+    for name in timings.seconds:
+        ratios = timings.ratios(reference, name)
+        made.append(
+            Row(
+                setting=setting,
+                name=name,
+                parameters=parameters[name],
+                tokens_per_second=tokens / timings.median(name),
+                ratio=statistics.median(ratios),
+                ratio_range=(min(ratios), max(ratios)),
+                seconds=tuple(timings.seconds[name]),
+            )
+        )
+    return made
+
+
+def table(all_rows: Sequence[Row], reference: str) -> str:
+    """A Markdown table of the rows."""
+    head = ("setting", "library", "parameters", "tokens/s", f"{reference} is faster by")
+    lines = [head, ("---", "---", "---:", "---:", "---:")]
+    for row in all_rows:
+        low, high = row.ratio_range
+        ratio = "1" if row.name == reference else f"{row.ratio:.2f} x ({low:.2f} to {high:.2f})"
+        lines.append(
+            (
+                row.setting,
+                row.name,
+                f"{row.parameters:,}",
+                f"{row.tokens_per_second:,.0f}",
+                ratio,
+            )
+        )
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    return "\n".join(_line(line, widths) for line in lines)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells padded to `widths`: text to the left, numbers to the right, rules filled up."""
+    padded = []
+    for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+        if cell.strip("-:") == "":
+            padded.append("-" * (width - 1) + (":" if cell.endswith(":") else "-"))
+        else:
+            padded.append(cell.ljust(width) if column < 2 else cell.rjust(width))
+    return f"| {' | '.join(padded)} |"
+
+
+def load_average() -> float | None:
+    """Programs that ran or waited in the last minute on average; None where no system tells."""
+    return os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+
+
+def machine(threads: int, load: float | None) -> dict[str, Any]:
+    """Processor, cores, threads used and versions: what a ratio has to be read with.
+
+    Args:
+        threads: Threads that each contestant had.
+        load: `load_average()` before the benchmark started.
+    """
+    return {
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "threads": threads,
+        "load_before": load,
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "versions": {name: version for name in _PACKAGES if (version := _version(name))},
+    }
+
+
+def describe(about: dict[str, Any]) -> str:
+    """The machine in two lines, and a warning if it had other work to do."""
+    versions = ", ".join(f"{name} {version}" for name, version in about["versions"].items())
+    lines = (
+        f"{about['processor']}, {about['cores']} cores, {about['threads']} threads used, "
+        f"{about['system']}\nPython {about['python']}, {versions}"
+    )
+    load = about["load_before"]
+    if load is not None and load > _BUSY:
+        lines += (
+            f"\nThe machine was busy (load {load:.1f} at the start): these ratios show the other "
+            "programs, too. Measure again on an idle machine."
+        )
+    return lines
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Writes `content` to a temporary name beside `path`, then renames it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    temporary.replace(path)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:  # not Linux
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
