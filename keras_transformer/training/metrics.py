@@ -6,7 +6,7 @@ import tensorflow as tf
 from keras_transformer.training.losses import token_losses
 
 
-class _TokenMean(keras.metrics.Metric):
+class TokenMean(keras.metrics.Metric):
     """Mean of a value over all real tokens seen since the last reset.
 
     Sums and counts are kept apart and divided once, in `result`: a batch of 100 tokens weighs ten
@@ -54,7 +54,7 @@ class _TokenMean(keras.metrics.Metric):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TokenLoss(_TokenMean):
+class TokenLoss(TokenMean):
     """Cross-entropy per real token in nats, label smoothing included if asked for.
 
     Args:
@@ -84,7 +84,7 @@ class TokenLoss(_TokenMean):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class Perplexity(_TokenMean):
+class Perplexity(TokenMean):
     """exp of the mean cross-entropy per real token, without label smoothing.
 
     Args:
@@ -110,7 +110,7 @@ class Perplexity(_TokenMean):
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
-class TokenAccuracy(_TokenMean):
+class TokenAccuracy(TokenMean):
     """Share of real tokens whose most likely token is the right one.
 
     Args:

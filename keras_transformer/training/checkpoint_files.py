@@ -1,0 +1,151 @@
+"""One file that holds a training's whole state: arrays by name, and plain values as JSON."""
+
+import json
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+_STATE = "state"
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint file holds.
+
+    Attributes:
+        path: the file.
+        state: plain values, with arrays among them.
+        names: for each group of variables ("model", "optimizer", "metrics") their paths.
+        arrays: for each group the variables' values, in the same order.
+    """
+
+    path: Path
+    state: dict[str, Any]
+    names: dict[str, list[str]]
+    arrays: dict[str, list[np.ndarray]]
+
+    def variables(self, group: str, variables: Sequence[keras.Variable]) -> list[np.ndarray]:
+        """The saved values for `variables`, in their order.
+
+        Raises:
+            ValueError: when the saved variables are not those, naming the first that differs.
+        """
+        saved = list(zip(self.names[group], self.arrays[group], strict=True))
+        if len(saved) != len(variables):
+            raise ValueError(
+                f"{self.path}: holds {len(saved)} variables of the {group}, but yours has "
+                f"{len(variables)}; make it with the settings of the saved training."
+            )
+        values = []
+        for (name, array), variable in zip(saved, variables, strict=True):
+            if _plain(name) != _plain(variable.path) or array.shape != tuple(variable.shape):
+                raise ValueError(
+                    f"{self.path}: the {group}'s variable {name} {list(array.shape)} does not fit "
+                    f"your {variable.path} {list(variable.shape)}."
+                )
+            values.append(_typed(array, variable))
+        return values
+
+
+def write_checkpoint(
+    path: str | PathLike, groups: dict[str, Sequence[keras.Variable]], state: dict[str, Any]
+) -> None:
+    """Write a checkpoint; a reader sees the old file or the new one, never a part.
+
+    Args:
+        path: the file to make or replace, in an existing directory.
+        groups: the variables of each group.
+        state: plain values (what JSON can hold) and arrays, nested at will.
+    """
+    path = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    names = {}
+    for group, variables in groups.items():
+        names[group] = [variable.path for variable in variables]
+        for index, variable in enumerate(variables):
+            arrays[f"{group}/{index}"] = keras.ops.convert_to_numpy(variable)
+    content = {"format": _FORMAT, "names": names, "state": _without_arrays(state, arrays)}
+    arrays[_STATE] = np.array(json.dumps(content))
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, **arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def read_checkpoint(path: str | PathLike) -> Checkpoint:
+    """Read what `write_checkpoint` wrote.
+
+    Raises:
+        ValueError: when the file is not a whole checkpoint of this format.
+    """
+    path = Path(path)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        content = json.loads(str(arrays.pop(_STATE)[()]))
+    except (OSError, KeyError, EOFError, zipfile.BadZipFile, ValueError) as error:
+        raise ValueError(f"{path}: is not a whole training checkpoint ({error}).") from error
+    if content["format"] != _FORMAT:
+        raise ValueError(
+            f"{path}: has checkpoint format {content['format']}, this version reads {_FORMAT}."
+        )
+    groups = {
+        group: [arrays[f"{group}/{index}"] for index in range(len(names))]
+        for group, names in content["names"].items()
+    }
+    return Checkpoint(path, _with_arrays(content["state"], arrays), content["names"], groups)
+
+
+def _plain(name: str) -> str:
+    """A variable's path without the numbers that Keras adds to names used before."""
+    return re.sub(r"_\d+(?=[/_]|$)", "", name)
+
+
+def _typed(array: np.ndarray, variable: keras.Variable) -> np.ndarray:
+    """The array in the type it was saved with: NumPy files know bfloat16 only as raw bytes."""
+    if array.dtype.kind != "V":
+        return array
+    return array.view(tf.as_dtype(variable.dtype).as_numpy_dtype)
+
+
+def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """`value` for JSON: its arrays go to `arrays`, and a note stays in their places."""
+    if isinstance(value, dict):
+        return {str(key): _without_arrays(item, arrays) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_arrays(item, arrays) for item in value]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        name = f"{_STATE}/{len(arrays)}"
+        arrays[name] = value
+        return {"array": name}
+    return value
+
+
+def _with_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
+    """The inverse of `_without_arrays`."""
+    if isinstance(value, dict):
+        if value.keys() == {"array"}:
+            return arrays[value["array"]]
+        return {key: _with_arrays(item, arrays) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_with_arrays(item, arrays) for item in value]
+    return value

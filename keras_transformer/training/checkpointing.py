@@ -1,0 +1,297 @@
+"""Checkpoints from which a training goes on as if it had never stopped."""
+
+import re
+import warnings
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Protocol
+
+import keras
+import numpy as np
+
+from keras_transformer.training.callback_state import check_resumable, get_state, set_state
+from keras_transformer.training.checkpoint_files import (
+    Checkpoint,
+    read_checkpoint,
+    write_checkpoint,
+)
+
+_NAME = re.compile(r"epoch-(\d+)-batch-(\d+)\.npz")
+
+
+class Clock(Protocol):
+    """The part of a data set that says which batches its next iteration gives."""
+
+    epoch: int
+    """Number of the epoch, from which the order follows."""
+    skip_batches: int
+    """Batches at the beginning of that epoch to leave out."""
+
+
+class TrainingCheckpoint(keras.callbacks.Callback):
+    """Saves everything a training needs to go on exactly, and restores it.
+
+    A file holds the weights, the optimizer's slots and step (its running mean of the weights
+    included), the states of all dropout generators, the running metrics, the epoch and the batch
+    in it, the best score and the memory of the tracked callbacks. A run that was killed and resumed
+    ends with the weights of one that was not, to the last bit, provided that an epoch of `fit` is
+    one pass over a data set that tells its length and whose order follows from its clock, and that
+    all randomness in the model comes from Keras' seed generators.
+
+    Files are written at the end of each epoch, every `every_steps` batches, and when another
+    callback stops the training within an epoch; they appear whole or not at all. Put this callback
+    last in the list, so that it sees what the others did.
+
+    Args:
+        directory: where the files go; made when missing.
+        clock: the data set's clock (`epoch`, `skip_batches`), set before each epoch. Without one,
+            a run stopped within an epoch goes on with that epoch's first batch, and warns.
+        track: callbacks whose memory is kept (early stopping, time limit): the same in each run.
+        every_steps: batches between two files within an epoch; None for none.
+        keep: number of latest files that stay.
+        monitor: name in the epoch's logs whose best value's file stays too; None for none.
+        mode: "min" or "max": which value of `monitor` is best.
+
+    Raises:
+        ValueError: for arguments out of range, or a callback that cannot be tracked.
+
+    >>> checkpoint = TrainingCheckpoint("run/checkpoints", clock=data.clock)  # doctest: +SKIP
+    >>> first = checkpoint.restore(model)  # 0 when there is nothing to resume  # doctest: +SKIP
+    >>> model.fit(data, initial_epoch=first, epochs=9, callbacks=[checkpoint])  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        directory: str | PathLike,
+        clock: Clock | None = None,
+        track: Sequence[keras.callbacks.Callback] = (),
+        every_steps: int | None = None,
+        keep: int = 3,
+        monitor: str | None = None,
+        mode: str = "min",
+    ):
+        super().__init__()
+        if every_steps is not None and every_steps < 1:
+            raise ValueError(f"every_steps must be at least 1 or None, got {every_steps}.")
+        if keep < 1:
+            raise ValueError(f"keep must be at least 1, got {keep}.")
+        if mode not in ("min", "max"):
+            raise ValueError(f'mode must be "min" or "max", got {mode!r}.')
+        for callback in track:
+            check_resumable(callback)
+        self.directory = Path(directory)
+        self.clock = clock
+        self.track = tuple(track)
+        self.every_steps = every_steps
+        self.keep = keep
+        self.monitor = monitor
+        self.mode = mode
+        self.best_score: float | None = None
+        self.best_file: str | None = None
+        self._restored: Checkpoint | None = None
+        self._metrics_to_add: list[np.ndarray] = []
+        self._epoch = 0
+        self._skipped = 0  # batches of this epoch that an earlier run has seen
+        self._saved_at = 0  # batches of this epoch in the latest file
+        self._stopped_within = False
+
+    # Restoring.
+
+    def paths(self) -> list[Path]:
+        """The checkpoint files, oldest first."""
+        found = (path for path in self.directory.glob("*.npz") if _NAME.fullmatch(path.name))
+        return sorted(found, key=_position)
+
+    def best_path(self) -> Path | None:
+        """The file with the best value of `monitor`, or None."""
+        return self.directory / self.best_file if self.best_file else None
+
+    def restore(self, model: keras.Model, path: str | PathLike | None = None) -> int:
+        """Bring a compiled, built model to the latest checkpoint, or to that in `path`.
+
+        The optimizer may have another learning rate or schedule than the saved one: then its own
+        rate goes on from the saved step.
+
+        Returns:
+            The epoch to pass to `fit` as `initial_epoch`; 0 when there is no checkpoint.
+
+        Raises:
+            ValueError: when the model is not ready, or the file does not fit it or `track`.
+        """
+        if path is None:
+            if not self.paths():
+                return 0
+            path = self.paths()[-1]
+        if not model.built or model.optimizer is None:
+            raise ValueError("restore needs a model that is built and compiled.")
+        saved = read_checkpoint(path)
+        epoch, batch = saved.state["epoch"], saved.state["batch"]
+        if len(saved.state["callbacks"]) != len(self.track):
+            raise ValueError(
+                f"{path}: holds the memory of {len(saved.state['callbacks'])} callbacks, but "
+                f"`track` has {len(self.track)}; track those of the saved training."
+            )
+        if not model.optimizer.built:
+            with model.distribute_strategy.scope():
+                model.optimizer.build(model.trainable_variables)
+        _restore_variables(saved, model)
+        if batch and self.clock is None:
+            warnings.warn(
+                f"{path}: was saved after batch {batch} of epoch {epoch}, but TrainingCheckpoint "
+                "has no clock of the data set: the epoch begins again.",
+                stacklevel=2,
+            )
+        self.best_score, self.best_file = saved.state["best_score"], saved.state["best_file"]
+        if self.clock is not None:
+            self.clock.epoch, self.clock.skip_batches = epoch, batch
+        self._restored = saved
+        return epoch
+
+    def on_epoch_begin(self, epoch: int, logs=None) -> None:
+        """Set the clock; take up the state that `fit` resets before its first epoch."""
+        self._epoch, self._skipped = epoch, 0
+        self._stopped_within = False
+        saved, self._restored = self._restored, None
+        if saved is not None:
+            self._resume(saved, epoch)
+        self._saved_at = self._skipped
+        if self.clock is not None:
+            # Keras makes the epoch's iterator just after this.
+            self.clock.epoch, self.clock.skip_batches = epoch, self._skipped
+
+    def on_train_begin(self, logs=None) -> None:
+        """Refuse data with which a resumed run could not be exact."""
+        # At the end of such data `fit` runs a step without a batch, which may or may not count as
+        # one before it fails; and it takes the first epoch's number of batches for that of all.
+        if self.clock is not None and self.params.get("steps") is None:
+            raise ValueError(
+                "A training that can be resumed exactly needs a data set that tells its length: "
+                "apply tf.data.experimental.assert_cardinality(batches) to it."
+            )
+
+    def on_train_batch_begin(self, batch: int, logs=None) -> None:
+        """End a resumed epoch after its last batch."""
+        if self._skipped and self._skipped + batch >= self.params["steps"]:
+            raise StopIteration  # what `fit` takes for the end of the data
+
+    def _resume(self, saved: Checkpoint, epoch: int) -> None:
+        if epoch != saved.state["epoch"]:
+            raise ValueError(
+                f"{saved.path}: goes on with epoch {saved.state['epoch']}, but fit begins with "
+                f"{epoch}; pass what restore() returned as initial_epoch."
+            )
+        for callback, state in zip(self.track, saved.state["callbacks"], strict=True):
+            set_state(callback, state)
+        if self.clock is None or not saved.state["batch"]:
+            return
+        self._skipped = saved.state["batch"]
+        # Compiled metrics come into being with the first batch: theirs are added after it.
+        values = [np.asarray(value) for value in saved.arrays["metrics"]]
+        variables = self.model.metrics_variables
+        for variable, value in zip(variables, values, strict=False):
+            variable.assign(value)
+        self._metrics_to_add = values[len(variables) :]
+
+    # Saving.
+
+    def on_train_batch_end(self, batch: int, logs=None) -> None:
+        """Save when it is time, or when another callback stops the training here."""
+        if self._metrics_to_add:
+            self._add_metrics()
+        done = self._skipped + batch + 1
+        if done == self.params.get("steps"):
+            return  # The epoch is over: saved at its end, after validation and scores.
+        self._stopped_within = self.model.stop_training
+        due = self.every_steps and done - self._saved_at >= self.every_steps
+        if self._stopped_within or due:
+            self._save(self._epoch, done)
+
+    def on_epoch_end(self, epoch: int, logs=None) -> None:
+        """Save the state between two epochs, with the epoch's score."""
+        if self._stopped_within:
+            return  # The epoch is not over: saved at its last batch, before validation.
+        if self.monitor is not None:
+            self._judge(epoch, logs or {})
+        self._save(epoch + 1, 0)
+
+    def _judge(self, epoch: int, logs: dict[str, float]) -> None:
+        if self.monitor not in logs:
+            return  # not every epoch is validated or scored
+        score = float(logs[self.monitor])
+        sign = 1 if self.mode == "max" else -1
+        if self.best_score is None or sign * score > sign * self.best_score:
+            self.best_score, self.best_file = score, _file_name(epoch + 1, 0)
+
+    def _save(self, epoch: int, batch: int) -> None:
+        state: dict[str, Any] = {
+            "epoch": epoch,
+            "batch": batch,
+            "best_score": self.best_score,
+            "best_file": self.best_file,
+            "callbacks": [get_state(callback) for callback in self.track],
+        }
+        groups = {
+            "model": self.model.variables,
+            "optimizer": self.model.optimizer.variables,
+            "metrics": self.model.metrics_variables if batch else [],
+        }
+        self.directory.mkdir(parents=True, exist_ok=True)
+        write_checkpoint(self.directory / _file_name(epoch, batch), groups, state)
+        self._saved_at = batch
+        for path in self.paths()[: -self.keep]:
+            if path.name != self.best_file:
+                path.unlink()
+
+    def _add_metrics(self) -> None:
+        """Add the earlier batches of this epoch to metrics that now exist.
+
+        Metric variables are sums (Keras adds them up over replicas): so they add up over runs.
+        """
+        variables = self.model.metrics_variables[-len(self._metrics_to_add) :]
+        for variable, value in zip(variables, self._metrics_to_add, strict=True):
+            variable.assign(keras.ops.convert_to_numpy(variable) + value)
+        self._metrics_to_add = []
+
+
+def load_weights(model: keras.Model, path: str | PathLike) -> None:
+    """Give a built model the weights of a checkpoint file, for scoring or export.
+
+    Raises:
+        ValueError: when the file does not fit the model.
+
+    >>> load_weights(model, checkpoint.best_path())  # doctest: +SKIP
+    """
+    values = read_checkpoint(path).variables("model", model.variables)
+    for variable, value in zip(model.variables, values, strict=True):
+        variable.assign(value)
+
+
+def _restore_variables(saved: Checkpoint, model: keras.Model) -> None:
+    # A constant rate is a variable of the optimizer and a schedule is none: where the saved and
+    # the present optimizer differ in that, the present one keeps its own.
+    kept = [i for i, name in enumerate(saved.names["optimizer"]) if not _is_rate(name)]
+    present = list(model.optimizer.variables)
+    without_rate = [variable for variable in present if not _is_rate(variable.path)]
+    if (len(kept) == len(saved.names["optimizer"])) != (len(without_rate) == len(present)):
+        saved.names["optimizer"][:] = [saved.names["optimizer"][i] for i in kept]
+        saved.arrays["optimizer"][:] = [saved.arrays["optimizer"][i] for i in kept]
+        present = without_rate
+    # Both are read before either is assigned: a file that does not fit changes nothing.
+    values = saved.variables("model", model.variables) + saved.variables("optimizer", present)
+    for variable, value in zip([*model.variables, *present], values, strict=True):
+        variable.assign(value)
+
+
+def _is_rate(path: str) -> bool:
+    return path.rsplit("/", 1)[-1] == "learning_rate"
+
+
+def _file_name(epoch: int, batch: int) -> str:
+    return f"epoch-{epoch:04d}-batch-{batch:08d}.npz"
+
+
+def _position(path: Path) -> tuple[int, int]:
+    """Epoch and batch in a file's name."""
+    epoch, batch = _NAME.fullmatch(path.name).groups()
+    return int(epoch), int(batch)

@@ -1,0 +1,141 @@
+"""Callbacks that end a training in good order: after so many minutes, updates, or a signal."""
+
+import signal
+import threading
+import time
+from typing import Any
+
+import keras
+
+
+class TimeLimit(keras.callbacks.Callback):
+    """Stops at the end of the batch in which the time is up.
+
+    Tracked by a `TrainingCheckpoint`, the time of earlier runs counts too.
+
+    Args:
+        minutes: time in `fit`, validation included.
+
+    Raises:
+        ValueError: when not positive.
+
+    >>> limit = TimeLimit(minutes=10)
+    """
+
+    def __init__(self, minutes: float):
+        super().__init__()
+        if not minutes > 0:
+            raise ValueError(f"minutes must be positive, got {minutes}.")
+        self.minutes = float(minutes)
+        self.reached = False
+        self._earlier = 0.0
+        self._begin: float | None = None
+
+    @property
+    def seconds_used(self) -> float:
+        """Seconds of training so far, over all runs."""
+        running = 0.0 if self._begin is None else time.monotonic() - self._begin
+        return self._earlier + running
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the limit, at least 0."""
+        return max(0.0, 60 * self.minutes - self.seconds_used)
+
+    def on_train_begin(self, logs=None) -> None:
+        """Start the watch."""
+        self._begin = time.monotonic()
+
+    def on_train_batch_end(self, batch: int, logs=None) -> None:
+        """Stop when the time is up."""
+        if self.seconds_left == 0:
+            self.reached = self.model.stop_training = True
+
+    def on_train_end(self, logs=None) -> None:
+        """Stop the watch."""
+        self._earlier, self._begin = self.seconds_used, None
+
+    def training_state(self) -> dict[str, Any]:
+        """The time used."""
+        return {"seconds": self.seconds_used}
+
+    def set_training_state(self, state: dict[str, Any]) -> None:
+        """Count the time of earlier runs."""
+        self._earlier = state["seconds"]
+
+
+class StepLimit(keras.callbacks.Callback):
+    """Stops after a number of updates, those of earlier runs included.
+
+    Args:
+        steps: the optimizer's step to stop at.
+
+    Raises:
+        ValueError: when less than 1.
+
+    >>> limit = StepLimit(100_000)
+    """
+
+    def __init__(self, steps: int):
+        super().__init__()
+        if steps < 1:
+            raise ValueError(f"steps must be at least 1, got {steps}.")
+        self.steps = int(steps)
+        self.reached = False
+        self._batches_left = 0
+
+    def on_epoch_begin(self, epoch: int, logs=None) -> None:
+        """Count from the optimizer's step."""
+        self._batches_left = self.steps - int(self.model.optimizer.iterations)
+
+    def on_train_batch_end(self, batch: int, logs=None) -> None:
+        """Stop at the limit."""
+        # A batch makes at most one update: only near the end is the device asked for its count.
+        if batch + 1 >= self._batches_left and int(self.model.optimizer.iterations) >= self.steps:
+            self.reached = self.model.stop_training = True
+
+
+class StopOnSignal(keras.callbacks.Callback):
+    """Stops at the end of the batch after Ctrl-C or SIGTERM; a second signal acts at once.
+
+    With a `TrainingCheckpoint` later in the list, nothing is lost. Outside the main thread, where
+    Python has no signal handlers, it does nothing.
+
+    Args:
+        signals: the signals to act on.
+
+    >>> stop = StopOnSignal()
+    """
+
+    def __init__(self, signals: tuple[signal.Signals, ...] = (signal.SIGINT, signal.SIGTERM)):
+        super().__init__()
+        self.signals = signals
+        self.received: signal.Signals | None = None
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def on_train_begin(self, logs=None) -> None:
+        """Listen."""
+        self.received = None
+        if threading.current_thread() is threading.main_thread():
+            self._previous = {
+                number: signal.signal(number, self._receive) for number in self.signals
+            }
+
+    def _receive(self, number: int, frame) -> None:
+        # An update may be half done here: only a note is made.
+        self.received = signal.Signals(number)
+        self._restore_handlers()
+
+    def on_train_batch_end(self, batch: int, logs=None) -> None:
+        """Stop if there was a signal."""
+        if self.received is not None:
+            self.model.stop_training = True
+
+    def on_train_end(self, logs=None) -> None:
+        """Listen no more."""
+        self._restore_handlers()
+
+    def _restore_handlers(self) -> None:
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous = {}

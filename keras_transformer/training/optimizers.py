@@ -1,0 +1,79 @@
+"""AdamW as the field uses it for Transformers."""
+
+import re
+
+import keras
+
+# Norm scales and offsets, biases, and tables of positions: nothing there gains from being small.
+_NO_DECAY = re.compile(r"(^|[/_])(bias|beta|gamma|scale|positions?)\w*($|/)")
+
+
+@keras.saving.register_keras_serializable(package="keras_transformer")
+class TransformerAdamW(keras.optimizers.AdamW):
+    """AdamW (Loshchilov and Hutter 2019) that leaves biases, norm scales and positions undecayed.
+
+    The choice is made when the optimizer is built, from the variables' paths, and so survives
+    saving and loading. Variables of fewer than two axes are never decayed. The arguments are those
+    of `keras.optimizers.AdamW`.
+
+    >>> optimizer = TransformerAdamW(learning_rate=1e-3, weight_decay=0.01)
+    """
+
+    def build(self, variables) -> None:
+        """Create the slots and fix which variables are decayed."""
+        if not self.built:
+            kept = [variable for variable in variables if not decays(variable)]
+            self.exclude_from_weight_decay(var_list=kept)
+        super().build(variables)
+
+
+def decays(variable: keras.Variable) -> bool:
+    """Whether weight decay applies to a model's variable."""
+    return len(variable.shape) >= 2 and not _NO_DECAY.search(variable.path.lower())
+
+
+def adamw(
+    learning_rate: float | keras.optimizers.schedules.LearningRateSchedule,
+    weight_decay: float = 0.01,
+    beta_1: float = 0.9,
+    beta_2: float = 0.98,
+    epsilon: float = 1e-9,
+    clip_norm: float | None = 1.0,
+    ema: float | None = None,
+    accumulation: int | None = None,
+) -> TransformerAdamW:
+    """The optimizer for training a Transformer from scratch.
+
+    `beta_2` and `epsilon` are those of "Attention Is All You Need" (Vaswani et al. 2017, section
+    5.3), whose Adam has no decay: `weight_decay=0`.
+
+    Args:
+        learning_rate: a constant, or a schedule over updates.
+        weight_decay: share of a matrix that an update takes off it, times the learning rate.
+        beta_1: decay of the gradient's mean.
+        beta_2: decay of the squared gradient's mean.
+        epsilon: added to the root of the latter.
+        clip_norm: longest gradient over all variables together; None for any.
+        ema: decay of a running mean of the weights (0.999, say), or None. `averaged_weights` puts
+            the mean in place for a while; after `fit` the model has it for good.
+        accumulation: batches whose gradients are averaged into one update; None for each batch.
+
+    Raises:
+        ValueError: for a decay of the mean outside [0, 1).
+
+    >>> adamw(InverseSquareRootSchedule(1e-3, 4000), weight_decay=0.0).global_clipnorm
+    1.0
+    """
+    if ema is not None and not 0.0 <= ema < 1.0:
+        raise ValueError(f"ema must be in [0, 1) or None, got {ema}.")
+    return TransformerAdamW(
+        learning_rate=learning_rate,
+        weight_decay=weight_decay,
+        beta_1=beta_1,
+        beta_2=beta_2,
+        epsilon=epsilon,
+        global_clipnorm=clip_norm,
+        use_ema=ema is not None,
+        ema_momentum=0.99 if ema is None else ema,
+        gradient_accumulation_steps=accumulation,
+    )

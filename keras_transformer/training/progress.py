@@ -1,0 +1,181 @@
+"""How fast a training runs, how well, and how long it will take."""
+
+import time
+
+import keras
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from keras_transformer.training.limits import StepLimit, TimeLimit
+from keras_transformer.training.metrics import TokenMean
+
+
+class Throughput(keras.callbacks.Callback):
+    """Writes `tokens_per_second` and `learning_rate` into each epoch's logs.
+
+    Put it before `keras.callbacks.TensorBoard` or `CSVLogger`, which then show them. Tokens are
+    counted by one of this package's metrics in `compile(metrics=[TokenLoss()])`: real target
+    tokens, padding not included. Validation time does not count.
+
+    >>> callbacks = [Throughput(), keras.callbacks.TensorBoard("logs")]  # doctest: +SKIP
+    """
+
+    def on_epoch_begin(self, epoch: int, logs=None) -> None:
+        """Start the watch."""
+        self._begin = time.monotonic()
+        self._tokens_at_begin = count_tokens(self.model) or 0.0  # not 0 in a resumed epoch
+        self._rate: float | None = None
+
+    def on_test_begin(self, logs=None) -> None:
+        """Count before validation resets the metrics."""
+        self._measure()
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        """Write the logs."""
+        self._measure()
+        if logs is not None:
+            if self._rate is not None:
+                logs["tokens_per_second"] = self._rate
+            rate = self.model.optimizer.learning_rate
+            logs["learning_rate"] = float(keras.ops.convert_to_numpy(rate))
+
+    def _measure(self) -> None:
+        if getattr(self, "_rate", 0.0) is not None:
+            return  # measured already, or a validation outside of fit
+        tokens = count_tokens(self.model)
+        if tokens is not None:
+            seconds = max(time.monotonic() - self._begin, 1e-9)
+            self._rate = max(tokens - self._tokens_at_begin, 0.0) / seconds
+
+
+class TrainingProgress(keras.callbacks.Callback):
+    """Shows epoch, batch, loss, tokens per second and the time left; use with `fit(verbose=0)`.
+
+    A bar in a terminal, else a plain line every `interval` seconds and at each epoch's end. The
+    length of an epoch is the data set's if it tells it, else that of the epoch before.
+
+    Args:
+        interval: seconds between two plain lines.
+        limits: the `TimeLimit` and `StepLimit` of this training, which may end it sooner.
+        console: a rich console; None for standard output.
+
+    >>> progress = TrainingProgress(interval=30)
+    """
+
+    def __init__(
+        self,
+        interval: float = 10.0,
+        limits: tuple[TimeLimit | StepLimit, ...] = (),
+        console: Console | None = None,
+    ):
+        super().__init__()
+        self.interval = float(interval)
+        self.limits = tuple(limits)
+        self.console = console or Console()
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._epoch_length: int | None = None
+
+    def on_train_begin(self, logs=None) -> None:
+        """Set up the bar."""
+        self._begin = time.monotonic()
+        self._batches = 0  # in all epochs of this run
+        self._epoch_length = self.params.get("steps")
+        if self.console.is_terminal:
+            self._bar = Progress(
+                TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
+                console=self.console,
+            )  # fmt: skip
+            self._bar.start()
+
+    def on_epoch_begin(self, epoch: int, logs=None) -> None:
+        """A new line."""
+        self._epoch = epoch
+        self._in_epoch = 0
+        self._shown = self._measured = time.monotonic()
+        self._tokens = count_tokens(self.model)
+        if self._bar is not None:
+            self._task = self._bar.add_task(
+                f"epoch {epoch + 1}/{self.params['epochs']}", total=self._epoch_length, text=""
+            )
+
+    def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
+        """Show the state now and then."""
+        self._batches += batch + 1 - self._in_epoch
+        self._in_epoch = batch + 1
+        now = time.monotonic()
+        if now - self._shown >= (self.interval if self._bar is None else 0.5):
+            self._show(now, logs or {})
+
+    def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
+        """Show the epoch's numbers, those of validation among them."""
+        self._epoch_length = self.params.get("steps") or self._in_epoch
+        numbers = " ".join(f"{name} {value:.4g}" for name, value in (logs or {}).items())
+        if self._bar is None:
+            self.console.print(
+                f"epoch {epoch + 1}/{self.params['epochs']} done: "
+                f"{self._in_epoch} batches {numbers}",
+                soft_wrap=True,
+                highlight=False,
+            )
+        else:
+            self._bar.update(
+                self._task, completed=self._in_epoch, total=self._in_epoch, text=numbers
+            )
+
+    def on_train_end(self, logs=None) -> None:
+        """Leave the terminal as it was."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _show(self, now: float, logs: dict[str, float]) -> None:
+        tokens = count_tokens(self.model)
+        parts = [f"loss {logs['loss']:.4f}"] if "loss" in logs else []
+        if tokens is not None and self._tokens is not None and tokens >= self._tokens:
+            rate = (tokens - self._tokens) / max(now - self._measured, 1e-9)
+            parts.append(f"{rate:,.0f} tokens/s")
+        left = self._seconds_left(now)
+        if left is not None:
+            parts.append(f"{_clock(left)} left")
+        self._shown = self._measured = now
+        self._tokens = tokens
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self._in_epoch, text="  ".join(parts))
+            return
+        total = f"/{self._epoch_length}" if self._epoch_length else ""
+        self.console.print(
+            f"epoch {self._epoch + 1}/{self.params['epochs']} batch {self._in_epoch}{total} "
+            + " ".join(parts),
+            soft_wrap=True,
+            highlight=False,
+        )
+
+    def _seconds_left(self, now: float) -> float | None:
+        """The time to the end of the last epoch or the first limit, as far as they can be known."""
+        ends = [limit.seconds_left for limit in self.limits if isinstance(limit, TimeLimit)]
+        per_batch = (now - self._begin) / max(self._batches, 1)
+        for limit in self.limits:
+            if isinstance(limit, StepLimit):
+                updates = limit.steps - int(self.model.optimizer.iterations)
+                every = getattr(self.model.optimizer, "gradient_accumulation_steps", None) or 1
+                ends.append(updates * every * per_batch)
+        if self._epoch_length:
+            epochs = self.params["epochs"] - self._epoch
+            batches = epochs * self._epoch_length - self._in_epoch
+            ends.append(max(batches, 0) * per_batch)
+        return min(ends, default=None)
+
+
+def count_tokens(model: keras.Model) -> float | None:
+    """Real tokens that the model's token metrics have seen since their reset; None without one."""
+    for metric in model.metrics:
+        for part in (metric, *getattr(metric, "metrics", ())):
+            if isinstance(part, TokenMean):
+                return float(keras.ops.convert_to_numpy(part.count))
+    return None
+
+
+def _clock(seconds: float) -> str:
+    minutes, seconds = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{seconds:02d}"
