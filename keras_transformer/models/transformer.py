@@ -157,6 +157,13 @@ class Transformer(keras.Model):
         if not self.config.tie_word_embeddings:
             self.output_dense.build(hidden_shape)
 
+    def compile(self, *args: Any, jit_compile: bool | str = False, **kwargs: Any) -> None:
+        """Keras' `compile`, without XLA unless asked for.
+
+        Keras' "auto" would compile for each new shape of batch, and batches of texts have many.
+        """
+        super().compile(*args, jit_compile=jit_compile, **kwargs)
+
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         source, target = inputs["source"], inputs["target"]
         source_mask = padding_mask(source, self.config.pad_token_id)

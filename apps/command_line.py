@@ -1,0 +1,69 @@
+"""Command lines made from dataclasses: a field is a flag, its docstring the help."""
+
+import dataclasses
+import logging
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import docstring_parser
+from jsonargparse import ActionConfigFile, ActionYesNo, ArgumentParser, Namespace
+
+Options = TypeVar("Options")
+
+
+def parse(options_class: type[Options], description: str | None) -> Options:
+    """The command line as an instance of a dataclass; `--config FILE.yaml` sets fields too.
+
+    A field ``batch_tokens`` is the flag ``--batch-tokens``; ``--print_config`` prints a YAML file
+    that gives the same run.
+    """
+    parser = ArgumentParser(description=description)
+    helps = {
+        param.arg_name: param.description
+        for param in docstring_parser.parse_from_object(options_class).params
+    }
+    _add_flags(parser, options_class, helps)
+    parser.add_argument("--config", action=ActionConfigFile, help="YAML file of options.")
+    values = parser.parse_args().as_dict()
+    values.pop("config")
+    return options_class(**values)
+
+
+def write_options(options: Any, path: Path) -> None:
+    """The options as a YAML file for `--config`, written under a temporary name and renamed."""
+    parser = ArgumentParser()
+    _add_flags(parser, type(options), {})
+    text = parser.dump(Namespace(**dataclasses.asdict(options)))
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def _add_flags(parser: ArgumentParser, options_class: type, helps: dict[str, str | None]) -> None:
+    for field in dataclasses.fields(options_class):
+        flag, text = "--" + field.name.replace("_", "-"), helps.get(field.name)
+        default = field.default
+        if default is dataclasses.MISSING:
+            default = field.default_factory()
+        if field.type is bool:
+            action = ActionYesNo(no_prefix="no-")
+            parser.add_argument(flag, action=action, default=default, help=text)
+        else:
+            parser.add_argument(flag, type=field.type, default=default, help=text)
+
+
+def run(main: Callable[[], None]) -> None:
+    """Runs a command: what the user did wrong is one sentence on standard error, not a traceback."""
+    logging.getLogger("absl").setLevel(logging.ERROR)
+    try:
+        main()
+    except (ValueError, FileNotFoundError) as error:
+        if os.environ.get("KERAS_TRANSFORMER_TRACEBACK"):
+            raise
+        sys.exit(f"{Path(sys.argv[0]).name}: {error}")
+    except BrokenPipeError:
+        # The reader of our output is gone, as with `| head`.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

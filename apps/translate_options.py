@@ -1,0 +1,121 @@
+"""The options of `translate_train.py`."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+
+@dataclass
+class TranslateTrainOptions:
+    """Train a Transformer on pairs of texts, score it, and export it as a SavedModel."""
+
+    source: str | None = None
+    """File of source texts, one a line (plain or .gz)."""
+    target: str | None = None
+    """File of target texts, aligned with the source file."""
+    valid_source: str | None = None
+    """File of validation sources."""
+    valid_target: str | None = None
+    """File of validation targets."""
+    test_source: str | None = None
+    """File of test sources."""
+    test_target: str | None = None
+    """File of test targets."""
+    dataset: str | None = None
+    """Where pairs come from if not from files: builtin (the default), tsv:PATH, jsonl:PATH or
+    tfds:NAME; {split} in a PATH becomes train, valid and test."""
+    valid_dataset: str | None = None
+    """Another dataset for validation, in the same form."""
+    test_dataset: str | None = None
+    """Another dataset for the test, in the same form."""
+    source_field: str | None = None
+    """Column or field of the source texts (tsv, jsonl, tfds): a name, or a number from 0."""
+    target_field: str | None = None
+    """Column or field of the target texts."""
+    data_dir: str | None = None
+    """Folder of prepared TFDS data, for use without a network."""
+    reverse: bool = False
+    """Translate from target to source."""
+    tokenizer: Literal["bpe", "unigram", "char"] = "bpe"
+    """Subwords by SentencePiece, or characters."""
+    vocab_size: int | None = None
+    """Number of ids; 8000 by default, 1000 for the built-in pairs."""
+    separate_vocabularies: bool = False
+    """A vocabulary of its own for each side, instead of one for both."""
+    preset: Literal["tiny", "small", "base", "big"] = "tiny"
+    """Size of the model."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Fields of TransformerConfig that differ from the preset, for instance
+    '{"hidden_dropout": 0.3}'."""
+    batch_tokens: int = 4096
+    """Most tokens a side of a batch, padding included."""
+    max_source_length: int = 128
+    """Longest source in tokens; longer pairs are dropped and counted."""
+    max_target_length: int = 128
+    """Longest target in tokens."""
+    label_smoothing: float = 0.1
+    """Share of the target that is spread over the vocabulary."""
+    schedule: Literal["inverse_sqrt", "linear", "cosine"] = "inverse_sqrt"
+    """Course of the learning rate after the warm-up; linear and cosine need --max-steps."""
+    learning_rate: float | None = None
+    """Peak rate, reached after the warm-up; 0.005 by default for tiny, 0.001 otherwise."""
+    warmup_steps: int | None = None
+    """Updates until the peak rate; 2000 by default, 400 for the built-in pairs."""
+    weight_decay: float = 0.0001
+    """AdamW's weight decay, not applied to biases, norms and positions."""
+    clip_norm: float = 1.0
+    """Longest gradient over all variables."""
+    ema: float | None = None
+    """Decay of the running mean of the weights that is scored and exported; 0 for none. By default
+    0.999, and 0.99 for the built-in pairs."""
+    epochs: int = 1000
+    """Most passes over the data."""
+    max_minutes: float | None = None
+    """Training ends after so many minutes (over all resumed runs); 2.5 for the built-in pairs."""
+    max_steps: int | None = None
+    """Training ends after so many updates."""
+    metric: Literal["bleu", "chrf", "rouge"] = "bleu"
+    """Score that picks the best weights."""
+    score_every: int = 5
+    """Epochs between two scores of the validation texts."""
+    patience: int | None = None
+    """Training ends after so many scores in a row without a new best."""
+    bleu_tokenize: str | None = None
+    """sacreBLEU's tokenizer; by default zh for Chinese targets, 13a otherwise."""
+    beam_size: int = 5
+    """Beams of the test and of the export."""
+    length_penalty: float = 1.0
+    """Exponent of the length penalty of beam search."""
+    seed: int = 1
+    """Seed of the weights, the order of the data and dropout."""
+    resume: bool = False
+    """Go on with the run in --output, exactly where it stopped."""
+    output: str = "runs/translate"
+    """Folder for everything of the run."""
+    export: str = "saved_models/translate"
+    """Folder of the SavedModel, a sub-folder a version."""
+
+    def __post_init__(self) -> None:
+        if self.dataset is None and self.source is None:
+            self.dataset = "builtin"
+        builtin = self.dataset == "builtin"
+        defaults = {
+            "vocab_size": 1000 if builtin else 8000,
+            "learning_rate": 0.005 if self.preset == "tiny" else 0.001,
+            "warmup_steps": 400 if builtin else 2000,
+            "ema": 0.99 if builtin else 0.999,
+            "max_minutes": 2.5 if builtin else None,
+        }
+        for name, value in defaults.items():
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+        if self.schedule != "inverse_sqrt" and self.max_steps is None:
+            raise ValueError(
+                f"--schedule {self.schedule} falls to 0 at the last update: give --max-steps."
+            )
+        for file in fields(self):
+            other = file.name.replace("source", "target")
+            if file.name.endswith("source") and (
+                (getattr(self, file.name) is None) != (getattr(self, other) is None)
+            ):
+                flags = [f"--{name.replace('_', '-')}" for name in (file.name, other)]
+                raise ValueError(f"Give both {flags[0]} and {flags[1]}, or neither.")

@@ -1,0 +1,276 @@
+"""Trains a Transformer on pairs of texts, scores it, and exports it: text in, text out.
+
+Without arguments it learns Chinese-English from sentences that come with the package.
+"""
+
+import itertools
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import command_line
+import keras
+from translate_options import TranslateTrainOptions
+
+from keras_transformer.data import TextPairs, TranslationBatches, load_pairs
+from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.tasks import TranslationOptions, Translator
+from keras_transformer.tasks.text_scores import text_score
+from keras_transformer.text import (
+    CharacterTokenizer,
+    SentencePieceTokenizer,
+    Tokenizer,
+    load_tokenizer,
+)
+from keras_transformer.training import (
+    CosineSchedule,
+    InverseSquareRootSchedule,
+    LinearSchedule,
+    ScoreCallback,
+    StepLimit,
+    StopOnSignal,
+    Throughput,
+    TimeLimit,
+    TokenAccuracy,
+    TokenCrossEntropy,
+    TokenLoss,
+    TrainingCheckpoint,
+    TrainingProgress,
+    adamw,
+    set_seed,
+)
+
+
+def main() -> None:
+    options = command_line.parse(TranslateTrainOptions, __doc__)
+    run = Path(options.output)
+    checkpoints = run / "checkpoints"
+    if checkpoints.is_dir() and not options.resume:
+        raise ValueError(
+            f"{run} holds a run already: give --resume to go on with it, or another --output."
+        )
+    set_seed(options.seed)
+
+    train, valid, test = load_splits(options)
+    for pairs in (train, valid, test):
+        print(pairs.check(), flush=True)
+    source_tokenizer, target_tokenizer = tokenizers(options, train, run)
+    model = build_model(options, source_tokenizer, target_tokenizer)
+    translator = Translator(
+        model,
+        source_tokenizer,
+        target_tokenizer,
+        TranslationOptions(
+            beam_size=options.beam_size,
+            n_best=options.beam_size,
+            length_penalty=options.length_penalty,
+            max_source_length=options.max_source_length,
+            max_target_length=options.max_target_length,
+        ),
+    )
+    command_line.write_options(options, run / "options.yaml")
+    history = fit(options, translator, train, valid, checkpoints)
+    translator.save(run)
+
+    results = score(translator, test, options)
+    exported = translator.export(options.export)
+    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    write_json(results, run / "results.json")
+    show_samples(translator, test)
+    print(f"Run: {run}\nSavedModel: {exported}")
+
+
+def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, TextPairs]:
+    """Training, validation and test pairs; the last two from the end of the first if not given."""
+    common = {
+        "source_field": options.source_field,
+        "target_field": options.target_field,
+        "data_dir": options.data_dir,
+        "reverse": options.reverse,
+    }
+    train = load_pairs(options.dataset, options.source, options.target, split="train", **common)
+    held_out = {}
+    for split in ("valid", "test"):
+        dataset = getattr(options, f"{split}_dataset")
+        source, target = (getattr(options, f"{split}_{side}") for side in ("source", "target"))
+        own = options.dataset
+        if dataset or source:
+            held_out[split] = load_pairs(dataset, source, target, split=split, **common)
+        elif own and (own == "builtin" or "{split}" in own):
+            held_out[split] = load_pairs(own, split=split, **common)
+        elif own and own.startswith("tfds:"):
+            tfds_split = "validation" if split == "valid" else split
+            held_out[split] = load_pairs(own, split=tfds_split, **common)
+        else:
+            raise ValueError(
+                f"There are no {split} pairs: give --{split}-source and --{split}-target, "
+                f"--{split}-dataset, or a --dataset with {{split}} in its path."
+            )
+    return train, held_out["valid"], held_out["test"]
+
+
+def tokenizers(
+    options: TranslateTrainOptions, train: TextPairs, run: Path
+) -> tuple[Tokenizer, Tokenizer]:
+    """The run's tokenizers: loaded when it is resumed, else trained and saved."""
+    names = ["source_tokenizer", "target_tokenizer"]
+    texts = [train.sources, train.targets]
+    if not options.separate_vocabularies:
+        names, texts = ["tokenizer"], [lambda: both_sides(train)]
+    found = []
+    for name, sides in zip(names, texts, strict=True):
+        if not (options.resume and (run / name).is_dir()):
+            train_tokenizer(options, sides()).save(run / name)
+        found.append(load_tokenizer(run / name))
+    return found[0], found[-1]
+
+
+def both_sides(pairs: TextPairs) -> Iterator[str]:
+    """All texts of the pairs."""
+    return itertools.chain.from_iterable(pairs)
+
+
+def train_tokenizer(options: TranslateTrainOptions, texts: Iterator[str]) -> Tokenizer:
+    """Learns a vocabulary."""
+    if options.tokenizer == "char":
+        return CharacterTokenizer.train(texts, vocab_size=options.vocab_size)
+    return SentencePieceTokenizer.train(
+        texts, options.vocab_size, model_type=options.tokenizer, hard_vocab_limit=False
+    )
+
+
+def build_model(
+    options: TranslateTrainOptions, source_tokenizer: Tokenizer, target_tokenizer: Tokenizer
+) -> Transformer:
+    """The compiled model."""
+    shared = source_tokenizer is target_tokenizer
+    sizes = {
+        "vocab_size": source_tokenizer.vocab_size,
+        "target_vocab_size": None if shared else target_tokenizer.vocab_size,
+        "share_embeddings": shared,
+        "max_position_embeddings": max(options.max_source_length, options.max_target_length),
+    }
+    model = Transformer(TransformerConfig.preset(options.preset, **(sizes | options.model)))
+    model.build()
+    schedule = {
+        "inverse_sqrt": lambda: InverseSquareRootSchedule(
+            options.learning_rate, options.warmup_steps
+        ),
+        "linear": lambda: LinearSchedule(
+            options.learning_rate, options.warmup_steps, options.max_steps
+        ),
+        "cosine": lambda: CosineSchedule(
+            options.learning_rate, options.warmup_steps, options.max_steps
+        ),
+    }[options.schedule]()
+    model.compile(
+        optimizer=adamw(
+            schedule,
+            weight_decay=options.weight_decay,
+            clip_norm=options.clip_norm,
+            ema=options.ema or None,
+        ),
+        loss=TokenCrossEntropy(label_smoothing=options.label_smoothing),
+        metrics=[TokenAccuracy()],
+        weighted_metrics=[],
+    )
+    print(f"Model: {options.preset}, {model.count_params():,} weights")
+    return model
+
+
+def fit(
+    options: TranslateTrainOptions,
+    translator: Translator,
+    train: TextPairs,
+    valid: TextPairs,
+    checkpoints: Path,
+) -> list[tuple[int, float]]:
+    """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
+    model = translator.model
+    lengths = {
+        "batch_tokens": options.batch_tokens,
+        "max_source_length": options.max_source_length,
+        "max_target_length": options.max_target_length,
+    }
+    tokenizer_pair = (translator.source_tokenizer, translator.target_tokenizer)
+    batches = TranslationBatches(train, *tokenizer_pair, **lengths, seed=options.seed)
+    valid_batches = TranslationBatches(
+        valid, *tokenizer_pair, **lengths, overlong="truncate", training=False
+    )
+    print(batches.report, flush=True)
+
+    sources, references = (list(side) for side in zip(*valid, strict=True))
+
+    def valid_score(_: keras.Model) -> float:
+        found = [t.texts[0] for t in translator.translate(sources, beam_size=1)]
+        return text_score(options.metric, found, references, options.bleu_tokenize).value
+
+    scoring = ScoreCallback(
+        valid_score,
+        every=options.score_every,
+        name=f"valid_{options.metric}",
+        patience=options.patience,
+        average=bool(options.ema),
+    )
+    limits = [TimeLimit(options.max_minutes)] if options.max_minutes else []
+    limits += [StepLimit(options.max_steps)] if options.max_steps else []
+    tracked = [scoring, *(limit for limit in limits if isinstance(limit, TimeLimit))]
+    stop = StopOnSignal()
+    checkpoint = TrainingCheckpoint(
+        checkpoints, clock=batches.clock, track=tracked, every_steps=500, keep=2
+    )
+    first_epoch = checkpoint.restore(model) if options.resume else 0
+    model.fit(
+        batches.dataset,
+        validation_data=valid_batches.dataset,
+        initial_epoch=first_epoch,
+        epochs=options.epochs,
+        verbose=0,
+        callbacks=[
+            stop,
+            *limits,
+            Throughput(),
+            scoring,
+            keras.callbacks.TensorBoard(str(checkpoints.parent / "tensorboard")),
+            TrainingProgress(limits=tuple(limits)),
+            checkpoint,
+        ],
+    )
+    if stop.received is not None:
+        raise SystemExit(f"Stopped by {stop.received.name}; everything is saved: go on with --resume.")
+    return scoring.history
+
+
+def score(
+    translator: Translator, test: TextPairs, options: TranslateTrainOptions
+) -> dict[str, object]:
+    """Translates the test texts with beam search and prints the scores."""
+    sources, references = (list(side) for side in zip(*test, strict=True))
+    translations = translator(sources)
+    scores = {}
+    for metric in dict.fromkeys(["bleu", "chrf", options.metric]):
+        result = text_score(metric, translations, references, options.bleu_tokenize)
+        print(f"Test {result}", flush=True)
+        scores[metric] = result._asdict()
+    return {"test": scores, "test_pairs": len(sources)}
+
+
+def show_samples(translator: Translator, test: TextPairs, count: int = 5) -> None:
+    """A few translations beside their references."""
+    pairs = list(itertools.islice(test, 0, None, max(1, test.report.kept // count)))[:count]
+    for (source, reference), translation in zip(
+        pairs, translator([source for source, _ in pairs]), strict=True
+    ):
+        print(f"  {source}\n    model:     {translation}\n    reference: {reference}")
+
+
+def write_json(value: object, path: Path) -> None:
+    """A JSON file, written under a temporary name and renamed."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+if __name__ == "__main__":
+    command_line.run(main)
