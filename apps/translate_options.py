@@ -52,6 +52,8 @@ class TranslateTrainOptions:
     """Longest source in tokens; longer pairs are dropped and counted."""
     max_target_length: int = 128
     """Longest target in tokens."""
+    length_multiple: int = 4
+    """Padded lengths are multiples of this: fewer shapes of batch, or less padding."""
     label_smoothing: float = 0.1
     """Share of the target that is spread over the vocabulary."""
     schedule: Literal["inverse_sqrt", "linear", "cosine"] = "inverse_sqrt"

@@ -192,6 +192,7 @@ def fit(
         "batch_tokens": options.batch_tokens,
         "max_source_length": options.max_source_length,
         "max_target_length": options.max_target_length,
+        "length_multiple": options.length_multiple,
     }
     tokenizer_pair = (translator.source_tokenizer, translator.target_tokenizer)
     batches = TranslationBatches(train, *tokenizer_pair, **lengths, seed=options.seed)

@@ -123,7 +123,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             if not self.paths():
                 return 0
             path = self.paths()[-1]
-        if not model.built or model.optimizer is None:
+        if not (model.built and model.compiled):
             raise ValueError("restore needs a model that is built and compiled.")
         saved = read_checkpoint(path)
         epoch, batch = saved.state["epoch"], saved.state["batch"]

@@ -61,6 +61,7 @@ def adamw(
     Raises:
         ValueError: for a decay of the mean outside [0, 1).
 
+    >>> from keras_transformer.training import InverseSquareRootSchedule
     >>> adamw(InverseSquareRootSchedule(1e-3, 4000), weight_decay=0.0).global_clipnorm
     1.0
     """
