@@ -1,0 +1,207 @@
+"""Limits, signals, scores and progress around `fit`."""
+
+import io
+import os
+import re
+import signal
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+import tiny
+from rich.console import Console
+
+from keras_transformer.training import (
+    ScoreCallback,
+    StepLimit,
+    StopOnSignal,
+    Throughput,
+    TimeLimit,
+    TrainingCheckpoint,
+    TrainingProgress,
+    adamw,
+    limits,
+)
+
+
+def fit(model, *callbacks, epochs=3, **kwargs):
+    data = tf.data.Dataset.from_tensor_slices(tiny.tiny_ids(20)).batch(5)
+    return model.fit(
+        data, epochs=epochs, verbose=0, shuffle=False, callbacks=list(callbacks), **kwargs
+    )
+
+
+def at_step(step, action):
+    batches = []
+
+    def count(batch, logs):
+        batches.append(batch)
+        if len(batches) == step:
+            action()
+
+    return keras.callbacks.LambdaCallback(on_train_batch_end=count)
+
+
+@pytest.fixture
+def model():
+    return tiny.tiny_model()
+
+
+def test_step_limit_counts_updates_over_runs(model):
+    limit = StepLimit(6)
+    fit(model, limit)
+    assert int(model.optimizer.iterations) == 6
+    assert limit.reached
+    fit(model, StepLimit(7))
+    assert int(model.optimizer.iterations) == 7
+
+
+def test_step_limit_counts_updates_not_batches():
+    model = tiny.tiny_model(adamw(0.1, accumulation=2))
+    fit(model, StepLimit(3))
+    assert int(model.optimizer.iterations) == 3
+    assert int(model.optimizer._iterations) == 6
+
+
+def test_time_limit_counts_the_time_of_earlier_runs(model, tmp_path, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+
+    def run(target):
+        ten_seconds = keras.callbacks.LambdaCallback(
+            on_train_batch_begin=lambda batch, logs: now.__setitem__(0, now[0] + 10)
+        )
+        limit = TimeLimit(minutes=1)
+        checkpoint = TrainingCheckpoint(tmp_path, track=[limit])
+        first = checkpoint.restore(target)
+        epochs = first + 1 if first == 0 else 3
+        fit(target, ten_seconds, limit, checkpoint, epochs=epochs, initial_epoch=first)
+        return limit
+
+    first = run(model)
+    assert first.seconds_used == 40 and not first.reached
+    now[0] += 1000  # between two runs
+    second = run(tiny.tiny_model())
+    assert second.seconds_used == 60 and second.reached
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_after_the_batch_and_is_saved(number, model, tmp_path):
+    before = signal.getsignal(number)
+    stop = StopOnSignal()
+    checkpoint = TrainingCheckpoint(tmp_path)
+    send = at_step(6, lambda: os.kill(os.getpid(), number))
+    fit(model, send, stop, checkpoint)
+    assert stop.received == number
+    assert int(model.optimizer.iterations) == 6
+    assert checkpoint.paths()[-1].name == "epoch-0001-batch-00000002.npz"
+    assert signal.getsignal(number) is before
+
+
+def test_a_second_signal_acts_at_once(model):
+    stop = StopOnSignal()
+
+    def twice():
+        os.kill(os.getpid(), signal.SIGINT)
+        assert stop.received == signal.SIGINT
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(model, stop, at_step(2, twice))
+
+
+def test_score_stops_early_and_puts_the_best_weights_back(model):
+    scores = iter([1.0, 3.0, 2.0, 2.5, 9.0])
+    seen = []
+    score = ScoreCallback(lambda m: seen.append(m.get_weights()) or next(scores), patience=2)
+    history = fit(model, score, epochs=9).history
+    assert history["bleu"] == [1.0, 3.0, 2.0, 2.5]
+    assert (score.best, score.best_epoch, score.stopped_early) == (3.0, 1, True)
+    for value, right in zip(model.get_weights(), seen[1], strict=True):
+        np.testing.assert_array_equal(value, right)
+
+
+def test_score_every_so_many_epochs_and_at_the_end(model):
+    score = ScoreCallback(lambda m: 1.0, every=2, name="f1", mode="min")
+    fit(model, score, epochs=5)
+    assert [epoch for epoch, _ in score.history] == [1, 3, 4]
+
+
+def test_score_of_the_averaged_weights(model):
+    seen = []
+
+    def score_and_note(model):
+        seen.append(keras.ops.convert_to_numpy(model.trainable_variables[0]))
+        return 1.0
+
+    score = ScoreCallback(score_and_note, average=True, restore_best=False)
+    means = []
+    note = keras.callbacks.LambdaCallback(
+        on_epoch_end=lambda epoch, logs: means.append(
+            keras.ops.convert_to_numpy(model.optimizer._model_variables_moving_average[0])
+        )
+    )
+    fit(model, score, note, epochs=2)
+    np.testing.assert_array_equal(seen, means)
+
+
+def test_a_score_that_is_no_number_is_refused(model):
+    with pytest.raises(ValueError, match="The score bleu of epoch 0 is nan"):
+        fit(model, ScoreCallback(lambda m: float("nan")))
+
+
+def test_throughput_and_rate_reach_tensorboard(model, tmp_path):
+    x, y = tiny.tiny_ids(8)
+    history = fit(
+        model,
+        Throughput(),
+        keras.callbacks.TensorBoard(tmp_path),
+        epochs=2,
+        validation_data=(x, y),
+    ).history
+    assert all(rate > 0 for rate in history["tokens_per_second"])
+    assert history["learning_rate"][1] == pytest.approx(1e-2 * (5 / 9) ** 0.5)
+    tags = {
+        value.tag
+        for file in (tmp_path / "train").iterdir()
+        for event in tf.compat.v1.train.summary_iterator(str(file))
+        for value in event.summary.value
+    }
+    assert {"epoch_loss", "epoch_tokens_per_second", "epoch_learning_rate"} <= tags
+
+
+def test_progress_prints_plain_lines_when_not_in_a_terminal(model):
+    text = io.StringIO()
+    limit = StepLimit(100)
+    progress = TrainingProgress(interval=0, limits=(limit,), console=Console(file=text))
+    fit(model, limit, progress, epochs=2)
+    lines = text.getvalue().splitlines()
+    assert len(lines) == 10
+    assert lines[5].startswith("epoch 2/2 batch 1/4 loss ")
+    assert "tokens/s" in lines[5] and re.search(r" 0:00:0\d left$", lines[5])
+    assert lines[-1].startswith("epoch 2/2 done: 4 batches loss ")
+    assert "\x1b" not in text.getvalue()
+
+
+def test_progress_shows_a_bar_in_a_terminal(model):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=120)
+    fit(model, TrainingProgress(console=console), epochs=1)
+    assert "epoch 1/1" in text.getvalue() and "token_loss" in text.getvalue()
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: TimeLimit(0), "minutes must be positive, got 0"),
+        (lambda: StepLimit(0), "steps must be at least 1, got 0"),
+        (lambda: ScoreCallback(len, every=0), "every must be at least 1, got 0"),
+        (lambda: ScoreCallback(len, mode="up"), "mode must be"),
+        (lambda: TrainingCheckpoint("x", keep=0), "keep must be at least 1, got 0"),
+        (lambda: TrainingCheckpoint("x", every_steps=0), "every_steps must be at least 1"),
+    ],
+)
+def test_wrong_arguments_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()

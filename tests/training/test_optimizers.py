@@ -1,0 +1,68 @@
+"""AdamW: what is decayed, and the running mean of the weights."""
+
+import keras
+import numpy as np
+import pytest
+import tiny
+
+from keras_transformer.training import TransformerAdamW, adamw, averaged_weights
+
+
+def test_only_matrices_are_decayed():
+    model = tiny.tiny_model(adamw(0.1, weight_decay=0.5, clip_norm=None))
+    before = {v.path: keras.ops.convert_to_numpy(v) for v in model.trainable_variables}
+    zeros = [np.zeros(v.shape, "float32") for v in model.trainable_variables]
+    model.optimizer.apply(zeros, model.trainable_variables)
+    for variable in model.trainable_variables:
+        share = 0.95 if variable.name in ("kernel", "embeddings") else 1.0
+        np.testing.assert_allclose(variable, share * before[variable.path], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "path, decayed",
+    [
+        ("encoder/attention/query/kernel", True),
+        ("encoder/attention/query/bias", False),  # [heads, head_size]
+        ("token_embedding/embeddings", True),
+        ("learned_positions/embeddings", False),
+        ("position_embedding/embeddings", False),
+        ("norm_1/gamma", False),
+        ("norm/scale", False),
+    ],
+)
+def test_names_decide_for_biases_scales_and_positions(path, decayed):
+    from keras_transformer.training.optimizers import decays
+
+    class Variable:
+        shape = (2, 3)
+
+    Variable.path = path
+    assert decays(Variable) is decayed
+
+
+def test_the_choice_survives_serialisation():
+    copy = keras.saving.deserialize_keras_object(
+        keras.saving.serialize_keras_object(adamw(0.1, weight_decay=0.5, ema=0.9))
+    )
+    assert isinstance(copy, TransformerAdamW)
+    assert copy.use_ema and copy.ema_momentum == 0.9 and copy.global_clipnorm == 1.0
+
+
+def test_averaged_weights_come_and_go_to_the_last_bit():
+    model = tiny.tiny_model(adamw(0.1, ema=0.5))
+    x, y = tiny.tiny_ids(4)
+    mean = None
+    for _ in range(3):
+        model.train_on_batch(x, y)
+        now = keras.ops.convert_to_numpy(model.trainable_variables[0]).astype("float64")
+        mean = now if mean is None else 0.5 * mean + 0.5 * now
+    trained = tiny.weights(model)
+    with averaged_weights(model):
+        np.testing.assert_allclose(model.trainable_variables[0], mean, rtol=1e-5)
+    tiny.assert_same_bits(model, trained)
+
+
+def test_averaged_weights_needs_an_optimizer_that_averages():
+    context = averaged_weights(tiny.tiny_model(adamw(0.1)))
+    with pytest.raises(ValueError, match=r"adamw\(ema=0.999\)"), context:
+        pass
