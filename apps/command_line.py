@@ -14,18 +14,20 @@ from jsonargparse import ActionConfigFile, ActionYesNo, ArgumentParser, Namespac
 Options = TypeVar("Options")
 
 
-def parse(options_class: type[Options], description: str | None) -> Options:
+def parse(
+    options_class: type[Options], description: str | None, positional: str | None = None
+) -> Options:
     """The command line as an instance of a dataclass; `--config FILE.yaml` sets fields too.
 
     A field ``batch_tokens`` is the flag ``--batch-tokens``; ``--print_config`` prints a YAML file
-    that gives the same run.
+    that gives the same run. The field named by ``positional`` stands without a flag, last.
     """
     parser = ArgumentParser(description=description)
     helps = {
         param.arg_name: param.description
         for param in docstring_parser.parse_from_object(options_class).params
     }
-    _add_flags(parser, options_class, helps)
+    _add_flags(parser, options_class, helps, positional)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file of options.")
     values = parser.parse_args().as_dict()
     values.pop("config")
@@ -42,10 +44,18 @@ def write_options(options: Any, path: Path) -> None:
     os.replace(temporary, path)
 
 
-def _add_flags(parser: ArgumentParser, options_class: type, helps: dict[str, str | None]) -> None:
+def _add_flags(
+    parser: ArgumentParser,
+    options_class: type,
+    helps: dict[str, str | None],
+    positional: str | None = None,
+) -> None:
     for field in dataclasses.fields(options_class):
         flag, text = "--" + field.name.replace("_", "-"), helps.get(field.name)
         default = field.default
+        if field.name == positional:
+            parser.add_argument(field.name, type=field.type, nargs="?", default=default, help=text)
+            continue
         if default is dataclasses.MISSING:
             default = field.default_factory()
         if field.type is bool:

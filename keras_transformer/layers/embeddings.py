@@ -22,14 +22,17 @@ class TokenEmbedding(keras.layers.Layer):
             users who stack layers by hand. The models of this package pass masks explicitly.
 
     Call args:
-        ids: integer ``[batch, length]``.
+        inputs: integer ids ``[batch, length]``; with ``reverse``, hidden states
+            ``[..., hidden_size]``.
+        reverse: whether to turn hidden states into logits instead of ids into vectors.
 
     Returns:
-        ``[batch, length, hidden_size]``.
+        ``[batch, length, hidden_size]``; with ``reverse``, logits ``[..., vocab_size]`` in at least
+        float32, which softmax and loss want.
 
     >>> embedding = TokenEmbedding(vocab_size=10, hidden_size=4)
     >>> hidden = embedding(ops.convert_to_tensor([[1, 2, 0]]))
-    >>> embedding.project(hidden).shape
+    >>> embedding(hidden, reverse=True).shape
     TensorShape([1, 3, 10])
     """
 
@@ -62,27 +65,24 @@ class TokenEmbedding(keras.layers.Layer):
             initializer=self.initializer,
         )
 
-    def call(self, ids: Tensor) -> Tensor:
+    def call(self, inputs: Tensor, reverse: bool = False) -> Tensor:
+        return self._logits(inputs) if reverse else self._vectors(inputs)
+
+    def _vectors(self, ids: Tensor) -> Tensor:
         vectors = ops.take(self.embeddings, ids, axis=0)  # [batch, length, hidden_size]
         vectors = ops.cast(vectors, self.compute_dtype)
         return vectors * ops.cast(self.hidden_size**0.5, vectors.dtype) if self.scale else vectors
 
-    def compute_mask(self, ids: Tensor, mask: Tensor | None = None) -> Tensor | None:
-        return ops.not_equal(ids, 0) if self.mask_zero else None
+    def _logits(self, hidden: Tensor) -> Tensor:
+        table = ops.cast(self.embeddings, hidden.dtype)
+        logits = ops.matmul(hidden, ops.transpose(table))  # [..., vocab_size]
+        dtype = keras.backend.standardize_dtype(hidden.dtype)
+        return ops.cast(logits, keras.backend.result_type(dtype, "float32"))
 
-    def project(self, hidden: Tensor) -> Tensor:
-        """Logits by the dot product with every token's vector; softmax and loss want them in float32.
-
-        Args:
-            hidden: ``[..., hidden_size]``.
-
-        Returns:
-            Logits ``[..., vocab_size]``, in at least float32.
-        """
-        # Not only cast to float32 but computed in it: a logit of 40 in bfloat16 is off by up to 0.125.
-        dtype = keras.backend.result_type(keras.backend.standardize_dtype(hidden.dtype), "float32")
-        table = ops.cast(self.embeddings, dtype)
-        return ops.matmul(ops.cast(hidden, dtype), ops.transpose(table))  # [..., vocab_size]
+    def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
+        if not keras.backend.is_int_dtype(inputs.dtype):  # hidden states on the way to logits
+            return mask
+        return ops.not_equal(inputs, 0) if self.mask_zero else None
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {

@@ -188,6 +188,8 @@ class Transformer(keras.Model):
         Returns:
             ``[batch, source_length, hidden_size]``.
         """
+        if not self.built:  # decoding may start with a model that was never called
+            self.build()
         hidden = self.source_embedding(source)
         if self.source_positions is not None:
             hidden = self.source_positions(hidden)
@@ -280,7 +282,7 @@ class Transformer(keras.Model):
 
     def _logits(self, hidden: Tensor) -> Tensor:
         if self.config.tie_word_embeddings:
-            return self.target_embedding.project(hidden)
+            return self.target_embedding(hidden, reverse=True)
         return self.output_dense(hidden)
 
     def get_config(self) -> dict[str, Any]:

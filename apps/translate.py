@@ -1,0 +1,118 @@
+"""Translates a file or standard input line for line, with a run's model or a SavedModel."""
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import command_line
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
+
+from keras_transformer.data import read_lines
+from keras_transformer.tasks import Translation, Translator
+
+LINES_AT_A_TIME = 1024
+
+
+@dataclass
+class TranslateOptions:
+    """Translate lines of text; one line out for each line in, a blank one for a blank one."""
+
+    model: str = "runs/translate"
+    """Folder of a run, or of a SavedModel (a version of it)."""
+    file: str | None = None
+    """File of texts, one a line (plain or .gz); standard input by default."""
+    beam_size: int | None = None
+    """Hypotheses kept at each step; as the model was saved by default."""
+    length_penalty: float | None = None
+    """Exponent of the length penalty; as the model was saved by default."""
+    n_best: int = 1
+    """Translations of each text; above 1 a line is: number of the input line, score, translation,
+    separated by tabs."""
+
+
+def main() -> None:
+    options = command_line.parse(TranslateOptions, __doc__, positional="file")
+    translate = open_model(options)
+    lines = read_lines(options.file) if options.file else standard_input()
+    number, truncated = 0, 0
+    for chunk in in_chunks(lines):
+        for translation in translate(chunk):
+            number += 1
+            truncated += translation.truncated
+            for line in format_lines(number, translation, options.n_best):
+                print(line)
+        sys.stdout.flush()
+    if truncated:
+        print(f"{truncated} of {number} lines were longer than the model takes.", file=sys.stderr)
+
+
+def open_model(options: TranslateOptions):
+    """A function from texts to translations."""
+    if (Path(options.model) / "saved_model.pb").is_file():
+        return open_saved_model(options)
+    translator = Translator.load(options.model)
+    asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
+    asked |= {"n_best": options.n_best}
+    return lambda texts: translator.translate(texts, **asked)
+
+
+def open_saved_model(options: TranslateOptions):
+    """The same for a SavedModel, whose search was fixed when it was exported."""
+    if options.beam_size or options.length_penalty is not None:
+        raise ValueError(
+            f"{options.model} is a SavedModel, whose beam size and length penalty are fixed: give "
+            "the folder of a run to choose them."
+        )
+    loaded = tf.saved_model.load(options.model)  # kept: it owns the variables
+    signature = loaded.signatures["n_best"]
+    most = signature.structured_outputs["scores"].shape[1]
+    if options.n_best > most:
+        raise ValueError(f"{options.model} gives {most} translations, not {options.n_best}.")
+
+    def translate(texts: list[str], loaded=loaded) -> Iterator[Translation]:
+        outputs = signature(text=tf.constant(texts))
+        for found, scores, cut in zip(
+            outputs["translations"].numpy(),
+            outputs["scores"].numpy(),
+            outputs["truncated"].numpy(),
+            strict=True,
+        ):
+            real = [(t.decode("utf-8"), float(s)) for t, s in zip(found, scores, strict=True)]
+            real = [(t, s) for t, s in real if s > float("-inf")][: options.n_best]
+            yield Translation([t for t, _ in real], [s for _, s in real], bool(cut))
+
+    return translate
+
+
+def standard_input() -> Iterator[str]:
+    """The lines of standard input, split at line feeds only."""
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        try:
+            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise ValueError(f"standard input, line {number}: not valid UTF-8 ({error}).") from None
+
+
+def in_chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines in lists; from a terminal one by one, so that an answer follows each line."""
+    size = 1 if sys.stdin.isatty() else LINES_AT_A_TIME
+    lines = iter(lines)
+    while chunk := list(itertools.islice(lines, size)):
+        yield chunk
+
+
+def format_lines(number: int, translation: Translation, n_best: int) -> Iterator[str]:
+    """The output lines of one input line; line breaks inside a translation become blanks."""
+    texts = [" ".join(text.splitlines()) for text in translation.texts]
+    if n_best == 1:
+        yield texts[0] if texts else ""
+    else:
+        for text, score in zip(texts, translation.scores, strict=True):
+            yield f"{number}\t{score:.4f}\t{text}"
+
+
+if __name__ == "__main__":
+    command_line.run(main)
