@@ -66,7 +66,7 @@ def _add_flags(
 
 
 def run(main: Callable[[], None]) -> None:
-    """Runs a command: what the user did wrong is one sentence on standard error, not a traceback."""
+    """Runs a command; a user's mistake is one sentence on standard error, not a traceback."""
     logging.getLogger("absl").setLevel(logging.ERROR)
     try:
         main()

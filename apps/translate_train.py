@@ -34,7 +34,6 @@ from keras_transformer.training import (
     TimeLimit,
     TokenAccuracy,
     TokenCrossEntropy,
-    TokenLoss,
     TrainingCheckpoint,
     TrainingProgress,
     adamw,
@@ -94,19 +93,19 @@ def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, T
     for split in ("valid", "test"):
         dataset = getattr(options, f"{split}_dataset")
         source, target = (getattr(options, f"{split}_{side}") for side in ("source", "target"))
-        own = options.dataset
-        if dataset or source:
-            held_out[split] = load_pairs(dataset, source, target, split=split, **common)
-        elif own and (own == "builtin" or "{split}" in own):
-            held_out[split] = load_pairs(own, split=split, **common)
-        elif own and own.startswith("tfds:"):
-            tfds_split = "validation" if split == "valid" else split
-            held_out[split] = load_pairs(own, split=tfds_split, **common)
-        else:
-            raise ValueError(
-                f"There are no {split} pairs: give --{split}-source and --{split}-target, "
-                f"--{split}-dataset, or a --dataset with {{split}} in its path."
-            )
+        if dataset is None and source is None:
+            dataset = options.dataset
+            if not (dataset and (dataset.startswith(("builtin", "tfds:")) or "{split}" in dataset)):
+                raise ValueError(
+                    f"There are no {split} pairs: give --{split}-source and --{split}-target, "
+                    f"--{split}-dataset, or a --dataset with {{split}} in its path."
+                )
+        name = split
+        if dataset and dataset.startswith("tfds:"):
+            name = "validation" if split == "valid" else split
+        elif dataset and dataset.startswith(("tsv:", "jsonl:")) and "{split}" not in dataset:
+            name = None  # a file given for this split holds just that
+        held_out[split] = load_pairs(dataset, source, target, split=name, **common)
     return train, held_out["valid"], held_out["test"]
 
 
@@ -239,7 +238,9 @@ def fit(
         ],
     )
     if stop.received is not None:
-        raise SystemExit(f"Stopped by {stop.received.name}; everything is saved: go on with --resume.")
+        raise SystemExit(
+            f"Stopped by {stop.received.name}; everything is saved: go on with --resume."
+        )
     return scoring.history
 
 

@@ -1,3 +1,3 @@
-"""Transformers in Keras: translation, BERT and GPT, trained with `fit` and served as text to text."""
+"""Transformers in Keras, trained with `fit` and served as text to text."""
 
 __version__ = "0.1.0"

@@ -28,7 +28,8 @@ class MultiHeadAttention(keras.layers.Layer):
         use_bias: whether the four projections have biases.
         rotary: a `RotaryPositions` layer that turns queries and keys, or ``None``.
         position_bias: a layer that gives a bias on the scores from query and key positions
-            (`BucketedPositionBias`, `AlibiPositionBias`), or ``None``; may be shared between layers.
+            (`BucketedPositionBias`, `AlibiPositionBias`), or ``None``; may be shared between
+            layers.
         kernel_initializer: initialiser of the projections.
 
     Call args:
@@ -36,20 +37,23 @@ class MultiHeadAttention(keras.layers.Layer):
         value: ``[batch, keys, width]``; the query itself by default (self-attention), or a
             `ProjectedMemory` from `project_memory`.
         key: ``[batch, keys, width]``, the value by default.
-        attention_mask: boolean, ``True`` = may be attended; ``[batch, keys]``, ``[batch, queries, keys]``
-            or ``[batch, heads, queries, keys]``.
+        attention_mask: boolean, ``True`` = may be attended; ``[batch, keys]``, ``[batch, queries,
+            keys]`` or ``[batch, heads, queries, keys]``.
         use_causal_mask: whether a query sees only keys up to its own position.
         return_attention_scores: whether the weights are returned too.
-        positions: integer ``[queries]`` or ``[batch, queries]`` for ``rotary``; 0, 1, 2, ... by default.
+        positions: integer ``[queries]`` or ``[batch, queries]`` for ``rotary``; 0, 1, 2, ... by
+            default.
         cache: a `KeyValueCache` for incremental self-attention: the new keys are written at
             ``cache_index`` and the query attends to the whole cache. The queries are then
-            ``steps * beams`` positions, and ``attention_mask`` must say which cached positions count.
+            ``steps * beams`` positions, and ``attention_mask`` must say which cached positions
+            count.
         cache_index: int32 scalar, position of the first new key in the cache.
 
     Returns:
         ``[batch, queries, output_dim]``; with ``return_attention_scores`` a tuple with the weights
         ``[batch, heads, queries, keys]`` (at least float32, before dropout); with ``cache`` a tuple
-        with the updated cache. A query that may attend to nothing gets the output of a zero context.
+        with the updated cache. A query that may attend to nothing gets the output of a zero
+        context.
 
     Raises:
         ValueError: for sizes that cannot work.
@@ -145,15 +149,15 @@ class MultiHeadAttention(keras.layers.Layer):
         cache_index: Tensor | None = None,
         training: bool | None = None,
     ) -> Any:
-        # Of the masks that Keras attaches to embeddings those of the keys count. (A lone query's comes
-        # as `mask`, beside other tensors as `query_mask`.) A cache or a projected memory carries none:
-        # there the caller's attention_mask says it all.
+        # Of the masks that Keras attaches to embeddings those of the keys count. (A lone query's
+        # comes as `mask`, beside other tensors as `query_mask`.) A cache or a projected memory
+        # carries none: there the caller's attention_mask says it all.
         implicit_mask = combine_masks(mask, query_mask) if value is None else value_mask
         if cache is not None or isinstance(value, ProjectedMemory):
             implicit_mask = None
         if cache is not None and (attention_mask is None or cache_index is None or use_causal_mask):
             raise ValueError(
-                f"{self.name}: with a cache give cache_index, and an attention_mask that says which "
+                f"{self.name}: with a cache give cache_index, and an attention_mask that says "
                 "cached positions each query may attend to, instead of use_causal_mask."
             )
         queries = _split_heads(
@@ -200,7 +204,7 @@ class MultiHeadAttention(keras.layers.Layer):
     def empty_cache(
         self, batch_size: Tensor | int, length: Tensor | int, beams: int = 1
     ) -> KeyValueCache:
-        """A cache for ``length`` positions of ``beams`` hypotheses for each of ``batch_size`` rows."""
+        """A cache for ``length`` positions of ``beams`` hypotheses for each row."""
         shape = (length, batch_size, beams, self.num_key_value_heads)
         return KeyValueCache(
             ops.zeros((*shape, self.key_dim), self.compute_dtype),

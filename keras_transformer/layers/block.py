@@ -17,7 +17,8 @@ class TransformerBlock(keras.layers.Layer):
         num_heads: number of attention heads; must divide the width of the inputs.
         intermediate_size: inner width of the feed-forward network.
         num_key_value_heads: key/value heads of self-attention (GQA, MQA), ``num_heads`` by default.
-        hidden_act: activation of the feed-forward network, a name of `layers.feed_forward.ACTIVATIONS`.
+        hidden_act: activation of the feed-forward network, a name of
+            `layers.feed_forward.ACTIVATIONS`.
         gated: whether the feed-forward network is gated (SwiGLU with hidden_act="silu").
         norm_first: pre-norm instead of the 2017 paper's post-norm.
         norm: "layer_norm" or "rms_norm".
@@ -145,7 +146,7 @@ class TransformerBlock(keras.layers.Layer):
 
 
 class TransformerStack(keras.layers.Layer):
-    """Base of `Encoder` and `Decoder`: equal layers one after the other; not a layer to use by itself.
+    """Base of `Encoder` and `Decoder`: equal layers one after the other.
 
     Args:
         num_layers: number of layers.
@@ -167,7 +168,8 @@ class TransformerStack(keras.layers.Layer):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         if num_layers < 1:
             raise ValueError(f"num_layers must be at least 1, not {num_layers}.")
-        # One instance for all layers: a position bias is learned once for the whole stack, as in T5.
+        # One instance for all layers: a position bias is learned once for the whole stack, as in
+        # T5.
         for part in ("rotary", "position_bias"):
             layer_options[part] = as_layer(layer_options.get(part))
         self.num_layers = num_layers

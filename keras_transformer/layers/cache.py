@@ -1,4 +1,4 @@
-"""The key/value cache of incremental decoding: what each attention layer remembers of earlier tokens."""
+"""The key/value cache of incremental decoding: what attention remembers of earlier tokens."""
 
 from typing import Any, NamedTuple
 
@@ -11,9 +11,9 @@ class KeyValueCache(NamedTuple):
     """Projected keys and values of the tokens so far, in a buffer of fixed size.
 
     Time comes first, so that a step writes one contiguous slice with ``scatter_update``
-    (``slice_update`` would put an XLA-only op into the graph, which a default server refuses) and the
-    filled part is a prefix. Beams have an axis of their own: they are never re-ordered here; which
-    beam's past a query may see is a matter of its mask (see `ancestry_mask`).
+    (``slice_update`` would put an XLA-only op into the graph, which a default server refuses) and
+    the filled part is a prefix. Beams have an axis of their own: they are never re-ordered here;
+    which beam's past a query may see is a matter of its mask (see `ancestry_mask`).
     """
 
     keys: Tensor  # [time, batch, beams, kv_heads, key_dim]

@@ -21,7 +21,8 @@ def capture_attention() -> Iterator[dict[str, Tensor]]:
     Yields:
         A dictionary that fills while models run: the path of the attention layer (for instance
         ``transformer/decoder/layer_1/cross_attention``) to its weights, float32
-        ``[batch, heads, queries, keys]``, before dropout. A layer that runs twice keeps its last weights.
+        ``[batch, heads, queries, keys]``, before dropout. A layer that runs twice keeps its last
+        weights.
 
     The model must run inside the block, eagerly, or traced by a function that also returns the
     weights; `model.predict` runs a graph traced earlier and so shows nothing.

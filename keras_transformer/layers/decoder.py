@@ -1,4 +1,4 @@
-"""The decoder: causal self-attention, attention to the encoder, feed-forward (Vaswani et al. 2017, 3.1)."""
+"""The decoder: a stack of layers that also attend to the encoder (Vaswani et al. 2017, 3.1)."""
 
 from typing import Any
 
@@ -14,15 +14,17 @@ Tensor = Any
 
 @keras.saving.register_keras_serializable("keras_transformer")
 class DecoderLayer(TransformerBlock):
-    """Self-attention, attention to an encoder's output, feed-forward, each in a residual connection.
+    """Self-attention, attention to an encoder, feed-forward, each in a residual connection.
 
     Args:
-        cross_attention: whether the layer attends to an encoder; without, it is a decoder-only layer.
+        cross_attention: whether the layer attends to an encoder; without, it is a decoder-only
+            layer.
         others: those of `layers.block.TransformerBlock`.
 
     Call args:
         inputs: ``[batch, length, hidden_size]``.
-        memory: the encoder's output ``[batch, source_length, hidden_size]``, or its `ProjectedMemory`.
+        memory: the encoder's output ``[batch, source_length, hidden_size]``, or its
+            `ProjectedMemory`.
         attention_mask: boolean mask of the self-attention, ``True`` = may be attended.
         memory_mask: boolean mask of the source, ``[batch, source_length]``.
         use_causal_mask: whether a position sees only itself and what came before; off with a cache,
@@ -71,7 +73,8 @@ class DecoderLayer(TransformerBlock):
     ) -> Any:
         if self.cross_attention_on and memory is None:
             raise ValueError(
-                f"{self.name} attends to an encoder: give `memory`, or build it with cross_attention=False."
+                f"{self.name} attends to an encoder: give `memory`, or build it with "
+                "cross_attention=False."
             )
         if cache is None:
             attention_mask = combine_masks(attention_mask, mask, inputs_mask)
@@ -191,5 +194,5 @@ class Decoder(TransformerStack):
 
 
 def _given(memory_mask: Any) -> Any:
-    """Keras fills in a mask that is not given, in the structure of the memory: projected ones have none."""
+    """Keras fills in a mask in the memory's structure: projected ones have none."""
     return None if isinstance(memory_mask, tuple) else memory_mask

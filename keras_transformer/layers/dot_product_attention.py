@@ -40,13 +40,14 @@ def dot_product_attention(
     scale: float | None = None,
     dropout: Callable[[Tensor], Tensor] | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Attention for grouped heads: several query heads may share one key/value head (GQA, Ainslie et al. 2023).
+    """Attention in which several query heads may share a key/value head (Ainslie et al. 2023).
 
     Args:
         query: ``[batch, heads, queries, key_dim]``.
         key: ``[batch, kv_heads, keys, key_dim]``; ``heads`` is a multiple of ``kv_heads``.
         value: ``[batch, kv_heads, keys, value_dim]``.
-        mask: boolean that broadcasts to ``[batch, heads, queries, keys]``, ``True`` = may be attended.
+        mask: boolean that broadcasts to ``[batch, heads, queries, keys]``, ``True`` = may be
+            attended.
         bias: added to the scaled scores, broadcasts to ``[batch, heads, queries, keys]``.
         scale: factor on the scores, ``key_dim ** -0.5`` by default.
         dropout: applied to the weights, after the softmax.
@@ -67,7 +68,8 @@ def dot_product_attention(
     query = query * ops.cast(key_dim**-0.5 if scale is None else scale, query.dtype)
     if groups > 1:
         queries = ops.shape(query)[2]
-        # The group of heads that shares a key head is folded into the query axis: keys are never tiled.
+        # The group of heads that shares a key head is folded into the query axis: keys are never
+        # tiled.
         query = ops.reshape(query, (-1, kv_heads, groups * queries, key_dim))
     # [batch, kv_heads, groups * queries, keys]
     scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))

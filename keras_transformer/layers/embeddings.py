@@ -10,14 +10,14 @@ Tensor = Any
 
 @keras.saving.register_keras_serializable("keras_transformer")
 class TokenEmbedding(keras.layers.Layer):
-    """Looks token ids up in a table; the same table turns hidden states into logits (Vaswani et al. 2017, 3.4).
+    """Ids to vectors, and with the same table hidden states to logits (Vaswani et al. 2017, 3.4).
 
     Args:
         vocab_size: number of ids.
         hidden_size: width of a vector.
         scale: whether vectors are multiplied by ``sqrt(hidden_size)``, as in the paper.
-        initializer: initialiser of the table; normal with standard deviation ``hidden_size ** -0.5``
-            by default, so that scaled vectors and logits start at variance one.
+        initializer: initialiser of the table; normal with standard deviation ``hidden_size **
+            -0.5`` by default, so that scaled vectors and logits start at variance one.
         mask_zero: whether the layer offers Keras the padding mask of its ids (id 0 = padding), for
             users who stack layers by hand. The models of this package pass masks explicitly.
 

@@ -1,4 +1,4 @@
-"""The position-wise feed-forward network (Vaswani et al. 2017, 3.3) and its gated variants (Shazeer 2020)."""
+"""The feed-forward network (Vaswani et al. 2017, 3.3) and its gated variants (Shazeer 2020)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -41,7 +41,8 @@ class FeedForward(keras.layers.Layer):
 
     Args:
         intermediate_size: width between the two maps.
-        hidden_act: one of relu, gelu (exact), gelu_tanh, silu, leaky_relu (slope 0.01), sigmoid, tanh.
+        hidden_act: one of relu, gelu (exact), gelu_tanh, silu, leaky_relu (slope 0.01), sigmoid,
+            tanh.
         gated: whether a second input map gates the first (GLU family; silu gives SwiGLU).
         use_bias: whether the maps have biases.
         activation_dropout: rate of dropout after the activation.

@@ -1,7 +1,7 @@
 """Attention masks: boolean, ``True`` = may be attended, in every function and every layer.
 
-A padding mask is ``[batch, keys]``. An attention mask broadcasts to ``[batch, heads, queries, keys]``.
-Masks are combined as booleans and applied once, inside attention.
+A padding mask is ``[batch, keys]``. An attention mask broadcasts to ``[batch, heads, queries,
+keys]``. Masks are combined as booleans and applied once, inside attention.
 """
 
 from typing import Any
@@ -29,7 +29,7 @@ def padding_mask(ids: Tensor, pad_id: int = 0) -> Tensor:
 
 
 def causal_mask(queries: int, keys: int | None = None, offset: int | Tensor = 0) -> Tensor:
-    """Which keys a decoder position may see: itself and everything before it (Vaswani et al. 2017, 3.2.3).
+    """What a decoder position may see: itself and what came before (Vaswani et al. 2017, 3.2.3).
 
     Args:
         queries: number of query positions.

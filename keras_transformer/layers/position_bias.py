@@ -1,4 +1,4 @@
-"""Relative positions as a bias on attention scores: T5's learned buckets and ALiBi's fixed slopes."""
+"""Relative positions as a bias on scores: T5's learned buckets and ALiBi's fixed slopes."""
 
 import math
 from typing import Any
@@ -49,7 +49,8 @@ class BucketedPositionBias(keras.layers.Layer):
         exact = num_buckets // (4 if bidirectional else 2)
         if max_distance <= exact:
             raise ValueError(
-                f"max_distance must exceed the {exact} distances that have a bucket each, not {max_distance}."
+                f"max_distance must exceed the {exact} distances that have a bucket each, "
+                f"not {max_distance}."
             )
         self.num_heads = num_heads
         self.num_buckets = num_buckets
@@ -113,7 +114,7 @@ def alibi_slopes(num_heads: int) -> np.ndarray:
 
 @keras.saving.register_keras_serializable("keras_transformer")
 class AlibiPositionBias(keras.layers.Layer):
-    """A penalty that grows linearly with distance, with another slope for each head (Press et al. 2022, 3).
+    """A penalty that grows with distance, another slope for each head (Press et al. 2022, 3).
 
     Args:
         num_heads: number of attention heads.

@@ -50,7 +50,8 @@ class SinusoidalPositions(keras.layers.Layer):
         self.supports_masking = True
 
     def build(self, input_shape: tuple) -> None:
-        # Float32 at least, whatever the policy: angles of half precision are useless beyond a few hundred.
+        # Float32 at least, whatever the policy: angles of half precision are useless beyond a few
+        # hundred.
         width = input_shape[-1]
         pair = np.arange(width) // 2
         self._frequencies = 10000.0 ** (-2.0 * pair / width)  # [hidden_size]

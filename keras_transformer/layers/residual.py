@@ -1,4 +1,4 @@
-"""Residual connection, normalisation and dropout around a sublayer, written once for all of them."""
+"""Residual connection, normalisation and dropout around a sublayer, written once for all."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +12,10 @@ Tensor = Any
 
 @keras.saving.register_keras_serializable("keras_transformer")
 class ResidualConnection(keras.layers.Layer):
-    """``norm(x + dropout(sublayer(x)))``, or with the norm first ``x + dropout(sublayer(norm(x)))``.
+    """``norm(x + dropout(sublayer(x)))``, or pre-norm: ``x + dropout(sublayer(norm(x)))``.
 
-    Post-norm is the 2017 paper's order (5.4); pre-norm (Xiong et al. 2020) trains without long warm-up.
+    Post-norm is the 2017 paper's order (5.4); pre-norm (Xiong et al. 2020) trains without long
+    warm-up.
 
     Args:
         norm_first: whether the norm stands before the sublayer instead of after the sum.
@@ -24,8 +25,8 @@ class ResidualConnection(keras.layers.Layer):
 
     Call args:
         inputs: ``[batch, length, hidden_size]``.
-        sublayer: function of the (perhaps normalised) inputs. It gives a tensor of the same shape, or
-            a tuple of such a tensor and something else that is handed through.
+        sublayer: function of the (perhaps normalised) inputs. It gives a tensor of the same shape,
+            or a tuple of such a tensor and something else that is handed through.
 
     Returns:
         What the sublayer gave, with its tensor replaced by the connected one.

@@ -13,8 +13,8 @@ Tensor = Any
 class RotaryPositions(keras.layers.Layer):
     """Rotates pairs of features by position-dependent angles (Su et al. 2021, 3.2.2).
 
-    A dot product of two rotated vectors depends on the distance of their positions only. Feature ``i``
-    is paired with feature ``i + dim/2``, as in Llama.
+    A dot product of two rotated vectors depends on the distance of their positions only. Feature
+    ``i`` is paired with feature ``i + dim/2``, as in Llama.
 
     Args:
         theta: base of the frequencies, ``theta ** (-2i / dim)``.
@@ -42,7 +42,8 @@ class RotaryPositions(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         if input_shape[-1] % 2:
             raise ValueError(
-                f"Rotary positions turn pairs of features: the head width must be even, not {input_shape[-1]}."
+                "Rotary positions turn pairs of features: the head width must be even, "
+                f"not {input_shape[-1]}."
             )
 
     def call(self, inputs: Tensor, positions: Tensor | None = None) -> Tensor:

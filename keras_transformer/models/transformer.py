@@ -48,8 +48,8 @@ class Transformer(keras.Model):
             the target starts with BOS, both are filled up with PAD.
 
     Returns:
-        Logits ``[batch, target_length, output_size]``, in at least float32: at each position those of
-        the token after it.
+        Logits ``[batch, target_length, output_size]``, in at least float32: at each position those
+        of the token after it.
 
     >>> import numpy as np
     >>> model = Transformer(TransformerConfig.preset("tiny", vocab_size=50))

@@ -10,7 +10,7 @@ from keras_transformer.layers.normalization import check_normalization
 
 @dataclass(frozen=True)
 class TransformerConfig:
-    """Everything that determines an encoder-decoder `Transformer`; the defaults are the 2017 base model.
+    """All that determines an encoder-decoder `Transformer`; the defaults are the 2017 base model.
 
     >>> TransformerConfig.preset("tiny", vocab_size=6000).hidden_size
     128
@@ -33,7 +33,7 @@ class TransformerConfig:
     intermediate_size: int = 2048
     """Inner width of the feed-forward networks."""
     hidden_act: str = "relu"
-    """Activation of the feed-forward networks: relu, gelu, gelu_tanh, silu, leaky_relu, sigmoid or tanh."""
+    """Activation of the feed-forward networks, a name of `layers.feed_forward.ACTIVATIONS`."""
     gated: bool = False
     """Whether the feed-forward networks are gated (GLU)."""
     positions: Literal["sinusoidal", "learned", "rotary", "buckets", "alibi"] = "sinusoidal"
