@@ -28,7 +28,7 @@ class TranslateTrainOptions:
     test_dataset: str | None = None
     """Another dataset for the test, in the same form."""
     source_field: str | None = None
-    """Column or field of the source texts (tsv, jsonl, tfds): a name, or a number from 0."""
+    """Column or field of the source texts (tsv, jsonl, tfds): a name, or a number from 1."""
     target_field: str | None = None
     """Column or field of the target texts."""
     data_dir: str | None = None

@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, TextPairs]:
-    """Training, validation and test pairs; the last two from the end of the first if not given."""
+    """Training, validation and test pairs."""
     common = {
         "source_field": options.source_field,
         "target_field": options.target_field,
@@ -89,24 +89,28 @@ def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, T
         "reverse": options.reverse,
     }
     train = load_pairs(options.dataset, options.source, options.target, split="train", **common)
-    held_out = {}
+    held_out = []
     for split in ("valid", "test"):
-        dataset = getattr(options, f"{split}_dataset")
         source, target = (getattr(options, f"{split}_{side}") for side in ("source", "target"))
+        dataset = getattr(options, f"{split}_dataset")
         if dataset is None and source is None:
             dataset = options.dataset
-            if not (dataset and (dataset.startswith(("builtin", "tfds:")) or "{split}" in dataset)):
+            if dataset is None or not holds_splits(dataset):
                 raise ValueError(
                     f"There are no {split} pairs: give --{split}-source and --{split}-target, "
                     f"--{split}-dataset, or a --dataset with {{split}} in its path."
                 )
-        name = split
-        if dataset and dataset.startswith("tfds:"):
-            name = "validation" if split == "valid" else split
-        elif dataset and dataset.startswith(("tsv:", "jsonl:")) and "{split}" not in dataset:
-            name = None  # a file given for this split holds just that
-        held_out[split] = load_pairs(dataset, source, target, split=name, **common)
-    return train, held_out["valid"], held_out["test"]
+        if dataset and dataset.startswith("tfds:") and split == "valid":
+            split = "validation"
+        if dataset and not holds_splits(dataset):
+            split = None
+        held_out.append(load_pairs(dataset, source, target, split=split, **common))
+    return train, *held_out
+
+
+def holds_splits(dataset: str) -> bool:
+    """Whether a dataset has training, validation and test pairs, not just one kind."""
+    return dataset == "builtin" or dataset.startswith("tfds:") or "{split}" in dataset
 
 
 def tokenizers(
