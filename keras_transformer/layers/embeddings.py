@@ -74,10 +74,10 @@ class TokenEmbedding(keras.layers.Layer):
         return vectors * ops.cast(self.hidden_size**0.5, vectors.dtype) if self.scale else vectors
 
     def _logits(self, hidden: Tensor) -> Tensor:
-        table = ops.cast(self.embeddings, hidden.dtype)
-        logits = ops.matmul(hidden, ops.transpose(table))  # [..., vocab_size]
-        dtype = keras.backend.standardize_dtype(hidden.dtype)
-        return ops.cast(logits, keras.backend.result_type(dtype, "float32"))
+        # Computed in float32, not only cast to it: a bfloat16 logit of 40 may be off by 0.125.
+        dtype = keras.backend.result_type(keras.backend.standardize_dtype(hidden.dtype), "float32")
+        table = ops.cast(self.embeddings, dtype)
+        return ops.matmul(ops.cast(hidden, dtype), ops.transpose(table))  # [..., vocab_size]
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         if not keras.backend.is_int_dtype(inputs.dtype):  # hidden states on the way to logits
