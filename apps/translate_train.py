@@ -44,7 +44,9 @@ from keras_transformer.training import (
 def main() -> None:
     options = command_line.parse(TranslateTrainOptions, __doc__)
     run = Path(options.output)
-    checkpoints = run / "checkpoints"
+    checkpoints, options_file = run / "checkpoints", run / "options.yaml"
+    if options.resume and options_file.is_file():  # what is not given now is as it was
+        options = command_line.parse(TranslateTrainOptions, __doc__, config=options_file)
     if checkpoints.is_dir() and not options.resume:
         raise ValueError(
             f"{run} holds a run already: give --resume to go on with it, or another --output."
@@ -68,7 +70,7 @@ def main() -> None:
             max_target_length=options.max_target_length,
         ),
     )
-    command_line.write_options(options, run / "options.yaml")
+    command_line.write_options(options, options_file)
     history = fit(options, translator, train, valid, checkpoints)
     translator.save(run)
 
