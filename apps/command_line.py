@@ -15,12 +15,16 @@ Options = TypeVar("Options")
 
 
 def parse(
-    options_class: type[Options], description: str | None, positional: str | None = None
+    options_class: type[Options],
+    description: str | None,
+    positional: str | None = None,
+    config: Path | None = None,
 ) -> Options:
     """The command line as an instance of a dataclass; `--config FILE.yaml` sets fields too.
 
     A field ``batch_tokens`` is the flag ``--batch-tokens``; ``--print_config`` prints a YAML file
     that gives the same run. The field named by ``positional`` stands without a flag, last.
+    ``config`` is a YAML file of options that flags override.
     """
     parser = ArgumentParser(description=description)
     helps = {
@@ -29,7 +33,8 @@ def parse(
     }
     _add_flags(parser, options_class, helps, positional)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file of options.")
-    values = parser.parse_args().as_dict()
+    arguments = [] if config is None else ["--config", str(config)]
+    values = parser.parse_args(arguments + sys.argv[1:]).as_dict()
     values.pop("config")
     return options_class(**values)
 

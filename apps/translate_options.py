@@ -1,7 +1,32 @@
 """The options of `translate_train.py`."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal
+
+DEFAULTS = {
+    "vocab_size": 8000,
+    "model": {},
+    "batch_tokens": 4096,
+    "schedule": "inverse_sqrt",
+    "learning_rate": 0.001,
+    "warmup_steps": 2000,
+    "ema": 0.999,
+    "score_every": 5,
+}
+"""What options are that are not given; they learn on sets of 10,000 pairs and more."""
+
+BUILTIN = {
+    "vocab_size": 800,
+    "model": {"encoder_layers": 2, "decoder_layers": 2},
+    "batch_tokens": 1024,
+    "schedule": "cosine",
+    "learning_rate": 0.002,
+    "warmup_steps": 300,
+    "max_steps": 2000,
+    "ema": 0.99,
+    "score_every": 1,
+}
+"""The same for the built-in pairs, whose grammar a small model learns in minutes."""
 
 
 @dataclass
@@ -38,16 +63,16 @@ class TranslateTrainOptions:
     tokenizer: Literal["bpe", "unigram", "char"] = "bpe"
     """Subwords by SentencePiece, or characters."""
     vocab_size: int | None = None
-    """Number of ids; 8000 by default, 1000 for the built-in pairs."""
+    """Number of ids; 8000 by default."""
     separate_vocabularies: bool = False
     """A vocabulary of its own for each side, instead of one for both."""
     preset: Literal["tiny", "small", "base", "big"] = "tiny"
     """Size of the model."""
-    model: dict[str, Any] = field(default_factory=dict)
+    model: dict[str, Any] | None = None
     """Fields of TransformerConfig that differ from the preset, for instance
     '{"hidden_dropout": 0.3}'."""
-    batch_tokens: int = 4096
-    """Most tokens a side of a batch, padding included."""
+    batch_tokens: int | None = None
+    """Most tokens a side of a batch, padding included; 4096 by default."""
     max_source_length: int = 128
     """Longest source in tokens; longer pairs are dropped and counted."""
     max_target_length: int = 128
@@ -56,29 +81,31 @@ class TranslateTrainOptions:
     """Padded lengths are multiples of this: fewer shapes of batch, or less padding."""
     label_smoothing: float = 0.1
     """Share of the target that is spread over the vocabulary."""
-    schedule: Literal["inverse_sqrt", "linear", "cosine"] = "inverse_sqrt"
-    """Course of the learning rate after the warm-up; linear and cosine need --max-steps."""
+    schedule: Literal["inverse_sqrt", "linear", "cosine"] | None = None
+    """Course of the learning rate after the warm-up; linear and cosine need --max-steps.
+    inverse_sqrt by default."""
     learning_rate: float | None = None
-    """Peak rate, reached after the warm-up; 0.005 by default for tiny, 0.001 otherwise."""
+    """Peak rate, reached after the warm-up; 0.001 by default. Small models with much dropout take
+    more: 0.004 for tiny with 0.3."""
     warmup_steps: int | None = None
-    """Updates until the peak rate; 2000 by default, 400 for the built-in pairs."""
+    """Updates until the peak rate; 2000 by default."""
     weight_decay: float = 0.0001
     """AdamW's weight decay, not applied to biases, norms and positions."""
     clip_norm: float = 1.0
     """Longest gradient over all variables."""
     ema: float | None = None
-    """Decay of the running mean of the weights that is scored and exported; 0 for none. By default
-    0.999, and 0.99 for the built-in pairs."""
+    """Decay of the running mean of the weights that is scored and exported; 0 for none. 0.999 by
+    default."""
     epochs: int = 1000
     """Most passes over the data."""
     max_minutes: float | None = None
-    """Training ends after so many minutes (over all resumed runs); 2.5 for the built-in pairs."""
+    """Training ends after so many minutes, over all resumed runs."""
     max_steps: int | None = None
     """Training ends after so many updates."""
     metric: Literal["bleu", "chrf", "rouge"] = "bleu"
     """Score that picks the best weights."""
-    score_every: int = 5
-    """Epochs between two scores of the validation texts."""
+    score_every: int | None = None
+    """Epochs between two scores of the validation texts; 5 by default."""
     patience: int | None = None
     """Training ends after so many scores in a row without a new best."""
     bleu_tokenize: str | None = None
@@ -90,7 +117,8 @@ class TranslateTrainOptions:
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False
-    """Go on with the run in --output, exactly where it stopped."""
+    """Go on with the run in --output, exactly where it stopped, with its options where none are
+    given now."""
     output: str = "runs/translate"
     """Folder for everything of the run."""
     export: str = "saved_models/translate"
@@ -99,14 +127,7 @@ class TranslateTrainOptions:
     def __post_init__(self) -> None:
         if self.dataset is None and self.source is None:
             self.dataset = "builtin"
-        builtin = self.dataset == "builtin"
-        defaults = {
-            "vocab_size": 1000 if builtin else 8000,
-            "learning_rate": 0.005 if self.preset == "tiny" else 0.001,
-            "warmup_steps": 400 if builtin else 2000,
-            "ema": 0.99 if builtin else 0.999,
-            "max_minutes": 2.5 if builtin else None,
-        }
+        defaults = DEFAULTS | (BUILTIN if self.dataset == "builtin" else {})
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
