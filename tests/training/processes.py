@@ -14,7 +14,7 @@ def run(name: str, *arguments, expect: int = 0) -> str:
         check=False,  # the caller says which return code is right
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=900,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
     assert done.returncode == expect, done.stderr[-3000:]

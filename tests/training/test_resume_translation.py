@@ -18,9 +18,16 @@ def tokenizer():
 
 
 def start(tokenizer):
-    """Batches of several lengths, and a model with dropout on the targets."""
+    """Batches of one shape (each further one is another trace), and a model with dropout."""
     batches = TranslationBatches(
-        TextPairs("letters", lambda: iter(ROWS)), tokenizer, tokenizer, batch_size=8, seed=3
+        TextPairs("letters", lambda: iter(ROWS)),
+        tokenizer,
+        tokenizer,
+        batch_size=10,
+        max_source_length=16,
+        max_target_length=16,
+        length_multiple=16,
+        seed=3,
     )
     keras.utils.set_random_seed(1)
     source, target = (keras.Input([None], dtype="int32", name=n) for n in ("source", "target"))
