@@ -1,5 +1,6 @@
 """Scores of generated texts against references, by the field's own measures."""
 
+import re
 import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -42,6 +43,19 @@ def bleu_tokenizer(references: Sequence[str]) -> str:
     return "char" if unspaced > 0.3 else "13a"
 
 
+class _Words:
+    """ROUGE's tokenizer in any script: `rouge_score`'s own sees nothing but a-z and 0-9.
+
+    Words in lower case, without punctuation; characters where words are not separated.
+    """
+
+    def __init__(self, separated: bool):
+        self._token = re.compile(r"[^\W_]+" if separated else r"[^\W_]")
+
+    def tokenize(self, text: str) -> list[str]:
+        return self._token.findall(text.lower())
+
+
 def text_score(
     metric: str,
     hypotheses: Sequence[str],
@@ -52,7 +66,8 @@ def text_score(
 
     Args:
         metric: "bleu" (Papineni et al. 2002) or "chrf" (Popović 2015), both by sacreBLEU (Post
-            2018), cased; or "rouge", the mean F1 of ROUGE-L (Lin 2004) over the texts.
+            2018), cased; or "rouge", the mean F1 of ROUGE-L (Lin 2004) over the texts, in words,
+            or in characters where the references' words are not separated.
         hypotheses: the generated texts.
         references: one reference for each.
         bleu_tokenize: sacreBLEU's tokenizer; what suits the references by default.
@@ -77,10 +92,12 @@ def text_score(
         value = chrf.corpus_score(hypotheses, [references]).score
         return TextScore("chrF2", value, str(chrf.get_signature()))
     if metric == "rouge":
-        scorer = RougeScorer(["rougeL"])
+        separated = bleu_tokenizer(references) == "13a"
+        scorer = RougeScorer(["rougeL"], tokenizer=_Words(separated))
         f1 = [
             scorer.score(reference, text)["rougeL"].fmeasure
             for text, reference in zip(hypotheses, references, strict=True)
         ]
-        return TextScore("ROUGE-L", 100 * sum(f1) / len(f1), "rouge-score, F1, no stemming")
+        signature = f"rouge-score, F1, {'words' if separated else 'characters'}, no stemming"
+        return TextScore("ROUGE-L", 100 * sum(f1) / len(f1), signature)
     raise ValueError(f"metric must be one of {', '.join(METRICS)}, not {metric!r}.")
