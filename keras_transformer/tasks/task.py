@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import h5py
 import keras
 import tensorflow as tf
 
@@ -61,20 +65,22 @@ class Task(tf.Module):
     def save(self, directory: str | os.PathLike[str]) -> None:
         """Writes `config.json`, `model.weights.h5` and the tokenizers' folders.
 
-        Each file is written under a temporary name and then renamed, the config last: a folder
-        with a config is complete. Other files in the folder stay.
+        Each file is written under a temporary name and then renamed, and the config, of which an
+        older one is taken away first, comes last: a folder with a config is complete. Other files
+        in the folder stay. The optimizer's state is not saved.
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        for name, part in self._parts().items():
-            part.save(directory / name)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".saving-") as unfinished:
-            weights = Path(unfinished) / WEIGHTS_FILE
-            self.model.save_weights(weights)
-            os.replace(weights, directory / WEIGHTS_FILE)
-            config = Path(unfinished) / CONFIG_FILE
+            weights, config = Path(unfinished, WEIGHTS_FILE), Path(unfinished, CONFIG_FILE)
+            with _without_optimizer(self.model):
+                self.model.save_weights(weights)
             text = json.dumps({"task": type(self).__name__} | self._config(), indent=2)
             config.write_text(text + "\n", encoding="utf-8")
+            (directory / CONFIG_FILE).unlink(missing_ok=True)
+            for name, part in self._parts().items():
+                part.save(directory / name)
+            os.replace(weights, directory / WEIGHTS_FILE)
             os.replace(config, directory / CONFIG_FILE)
 
     @classmethod
@@ -83,18 +89,25 @@ class Task(tf.Module):
 
         Raises:
             ValueError: when the folder holds no saved task, or one of another class; when a weight
-                is missing or of another shape.
+                is missing, of another shape, or one too many.
         """
         directory = Path(directory)
         path = directory / CONFIG_FILE
         if not path.is_file():
             raise ValueError(f"{directory} holds no saved task: there is no {CONFIG_FILE} in it.")
-        config = json.loads(path.read_text(encoding="utf-8"))
-        task_class = Task._classes.get(config.get("task"))
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+            name = config["task"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{path} is not a task's configuration: {error!r}.") from None
+        task_class = Task._classes.get(name)
         if task_class is None or not issubclass(task_class, cls):
-            raise ValueError(f"{path} is of task {config.get('task')!r}, not {cls.__name__}.")
-        task = task_class._restore(config, directory)
-        task.model.load_weights(directory / WEIGHTS_FILE)
+            raise ValueError(f"{path} is of task {name!r}, not {cls.__name__}.")
+        try:
+            task = task_class._restore(config, directory)
+        except (KeyError, TypeError) as error:  # a field is missing, or unknown to this version
+            raise ValueError(f"{path} does not describe a {name}: {error}.") from error
+        _load_weights(task.model, directory / WEIGHTS_FILE)
         return task
 
     # Export.
@@ -142,3 +155,50 @@ class Task(tf.Module):
             experimental_variable_policy=tf.saved_model.experimental.VariablePolicy.NONE
         )
         tf.saved_model.save(served, str(path), signatures=self.signatures(), options=options)
+
+
+@contextmanager
+def _without_optimizer(model: keras.Model) -> Iterator[None]:
+    # Keras writes a compiled model's optimizer into the file of its weights, which is then three
+    # times as large.
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None:
+        yield
+        return
+    model.optimizer = None
+    try:
+        yield
+    finally:
+        model.optimizer = optimizer
+
+
+def _load_weights(model: keras.Model, path: Path) -> None:
+    """Loads a file that holds the model's weights and no others.
+
+    Keras by itself overlooks weights that are too many, and is unclear about wrong shapes.
+    """
+    if not path.is_file():
+        raise ValueError(f"{path} is missing: there are no weights to load.")
+    found: Counter[tuple[int, ...]] = Counter()
+
+    def note(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset) and not name.startswith("optimizer/"):
+            found[item.shape] += 1
+
+    try:
+        with h5py.File(path) as file:
+            file.visititems(note)
+    except OSError as error:
+        raise ValueError(f"{path} is damaged: {error}.") from None
+    expected = Counter(tuple(weight.shape) for weight in model.weights)
+    if found != expected:
+        raise ValueError(
+            f"{path} does not fit the model: it holds {_describe(found)}, the model has "
+            f"{_describe(expected)}."
+        )
+    model.load_weights(path)
+
+
+def _describe(shapes: Counter[tuple[int, ...]]) -> str:
+    numbers = sum(math.prod(shape) * times for shape, times in shapes.items())
+    return f"{shapes.total()} arrays with {numbers:,} numbers"
