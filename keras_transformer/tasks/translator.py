@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,9 @@ from keras_transformer.tasks.task import Task
 from keras_transformer.text import Tokenizer, load_tokenizer
 
 ROWS_AT_A_TIME = 64
+
+# Nothing but what Python's `str.isspace` takes for white space.
+_BLANK = r"[\t-\r\x1c-\x1f\x{85}\p{Z}]*"
 
 
 @dataclass(frozen=True)
@@ -45,14 +49,15 @@ class TranslationOptions:
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
         if self.n_best > self.beam_size:
-            raise ValueError(
-                f"n_best={self.n_best} must not exceed beam_size={self.beam_size}."
-            )
+            raise ValueError(f"n_best={self.n_best} must not exceed beam_size={self.beam_size}.")
         for name in ("max_source_length", "max_target_length"):
             if getattr(self, name) < 2:
                 raise ValueError(f"{name} must be at least 2, not {getattr(self, name)}.")
-        if self.length_penalty < 0:
-            raise ValueError(f"length_penalty must be 0 or more, not {self.length_penalty}.")
+        for name in ("length_penalty", "length_factor"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}.")
+        if self.length_offset < 1:
+            raise ValueError(f"length_offset must be at least 1, not {self.length_offset}.")
 
 
 class Translation(NamedTuple):
@@ -125,8 +130,14 @@ class Translator(Task):
         ids = (config.pad_token_id, config.bos_token_id, config.eos_token_id)
         tokenizer = self.target_tokenizer
         if ids != (tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id):
-            raise ValueError(f"The model's ids of PAD, BOS and EOS, {ids}, are not the tokenizer's.")
-        longest = max(self.options.max_source_length, self.options.max_target_length)
+            raise ValueError(
+                f"The model's ids of PAD, BOS and EOS, {ids}, are not the tokenizer's."
+            )
+        self._check_lengths(self.options)
+
+    def _check_lengths(self, options: TranslationOptions) -> None:
+        config = self.model.config
+        longest = max(options.max_source_length, options.max_target_length)
         if config.positions == "learned" and longest > config.max_position_embeddings:
             raise ValueError(
                 f"Lengths of up to {longest} are allowed, but the model's position table ends at "
@@ -139,7 +150,8 @@ class Translator(Task):
         """Translates texts; blank in, blank out.
 
         Raises:
-            ValueError: when ``texts`` is one string instead of a list of them.
+            ValueError: when ``texts`` is one string instead of a list of them, or holds anything
+                but strings.
         """
         outputs = self.serving_default(_as_texts(texts))
         return [text.decode("utf-8") for text in outputs["translation"].numpy()]
@@ -167,15 +179,17 @@ class Translator(Task):
         Raises:
             ValueError: for options out of range.
         """
+        if max_length is not None and max_length < 2:
+            raise ValueError(f"max_length must be at least 2, not {max_length}.")
         changes = {
             "beam_size": beam_size,
             "length_penalty": length_penalty,
             "max_target_length": max_length,
         }
         changes = {name: value for name, value in changes.items() if value is not None}
-        options = dataclasses.replace(
-            self.options, **{"n_best": n_best, "beam_size": max(n_best, self.options.beam_size)} | changes
-        )
+        defaults = {"n_best": n_best, "beam_size": max(n_best, self.options.beam_size)}
+        options = dataclasses.replace(self.options, **defaults | changes)
+        self._check_lengths(options)
         if not 0 <= min_length < options.max_target_length:
             raise ValueError(
                 f"min_length must be from 0 to {options.max_target_length - 1}, not {min_length}."
@@ -283,7 +297,7 @@ class Translator(Task):
                 tf.TensorSpec([None], tf.bool),
             ),
         )
-        blank = tf.strings.length(tf.strings.strip(texts)) == 0  # [batch]
+        blank = tf.strings.regex_full_match(texts, _BLANK)  # [batch]
         first = tf.range(n_best) == 0
         found = tf.where(blank[:, None], "", found)
         scores = tf.where(blank[:, None], tf.where(first, 0.0, float("-inf")), scores)
@@ -329,7 +343,7 @@ class Translator(Task):
             max_length=longest,
             max_lengths=limits,
             min_lengths=tf.fill([rows], min_length),
-            forbidden_ids=(config.bos_token_id, self.target_tokenizer.unk_id),
+            forbidden_ids=self._forbidden_ids(),
             length_penalty=alpha,
         )
         flat = tf.reshape(hypotheses.ids, [-1, longest])  # [rows * n_best, longest]
@@ -337,6 +351,12 @@ class Translator(Task):
         # At its limit a row has no choice but EOS: the model may have had more to say.
         unended = hypotheses.lengths[:, 0] >= limits
         return texts, hypotheses.scores, unended
+
+    def _forbidden_ids(self) -> tuple[int, ...]:
+        """Ids that stand for no text: all control ids but EOS, and the unknown id."""
+        config, tokenizer = self.model.config, self.target_tokenizer
+        ids = {*tokenizer.special_ids, tokenizer.unk_id}
+        return tuple(sorted(ids - {config.eos_token_id, config.pad_token_id}))
 
     # Saving.
 
@@ -369,4 +389,8 @@ class Translator(Task):
 def _as_texts(texts: Sequence[str]) -> tf.Tensor:
     if isinstance(texts, str | bytes):
         raise ValueError("Give a list of texts, such as [text], not one string.")
-    return tf.constant(list(texts), tf.string, shape=[len(texts)])
+    texts = list(texts)
+    for index, text in enumerate(texts):
+        if not isinstance(text, str | bytes):
+            raise ValueError(f"texts[{index}] must be a string, not {text!r:.80}.")
+    return tf.constant(texts, tf.string, shape=[len(texts)])
