@@ -7,20 +7,19 @@ from pathlib import Path
 
 import pytest
 
-_REPOSITORY = Path(__file__).resolve().parents[1]
-
 
 def real_data(name: str) -> Path:
     """Path of a real data set's file or folder; skips the test where it is not there.
 
-    The folder with all sets is `$KERAS_TRANSFORMER_DATA`, or `../shared/data` beside the
-    repository.
+    The folder with all sets is `$KERAS_TRANSFORMER_DATA`.
 
     Example:
         folder = real_data("multi30k")
     """
-    default = _REPOSITORY.parent / "shared" / "data"
-    path = Path(os.environ.get("KERAS_TRANSFORMER_DATA") or default) / name
+    folder = os.environ.get("KERAS_TRANSFORMER_DATA")
+    if not folder:
+        pytest.skip(f"needs the data set {name}; set KERAS_TRANSFORMER_DATA to the sets' folder")
+    path = Path(folder) / name
     if not path.exists():
-        pytest.skip(f"needs the data set {path}; set KERAS_TRANSFORMER_DATA to its folder")
+        pytest.skip(f"needs the data set {path}")
     return path

@@ -1,0 +1,71 @@
+"""Answers requests with a SavedModel, as a process that has TensorFlow and tensorflow-text alone.
+
+    python serve_saved_model.py MODEL < REQUESTS.json > ANSWERS.json
+
+A request is [signature, texts]; a text may be {"b64": ...}. Beside the answers it tells which
+operations of the model TensorFlow and tensorflow-text do not register.
+"""
+
+import base64
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_text
+from tensorflow.core.protobuf import saved_model_pb2
+from tensorflow.python.framework import op_def_registry
+
+
+def nodes(model: str):
+    """All nodes of a SavedModel, those of its functions included."""
+    saved = saved_model_pb2.SavedModel.FromString(Path(model, "saved_model.pb").read_bytes())
+    for graph in (meta_graph.graph_def for meta_graph in saved.meta_graphs):
+        yield from graph.node
+        for function in graph.library.function:
+            yield from function.node_def
+
+
+def unregistered(model: str) -> list[str]:
+    """Operations that this process does not know (functions of the model itself left out)."""
+    saved = saved_model_pb2.SavedModel.FromString(Path(model, "saved_model.pb").read_bytes())
+    own = {
+        function.signature.name
+        for meta_graph in saved.meta_graphs
+        for function in meta_graph.graph_def.library.function
+    }
+    names = {node.op for node in nodes(model)} - own
+    return sorted(name for name in names if op_def_registry.get(name) is None)
+
+
+def plain(value: np.ndarray) -> list:
+    """Nested lists of strings and numbers."""
+    if value.dtype == object:
+        value = np.vectorize(lambda text: text.decode("utf-8"), otypes=[object])(value)
+    return value.tolist()
+
+
+def raw(text) -> bytes:
+    return base64.b64decode(text["b64"]) if isinstance(text, dict) else text.encode()
+
+
+def main(model: str) -> None:
+    requests = json.load(sys.stdin)
+    loaded = tf.saved_model.load(model)
+    answers = []
+    for signature, texts in requests:
+        rows = tf.constant([raw(text) for text in texts], tf.string, shape=[len(texts)])
+        outputs = loaded.signatures[signature](text=rows)
+        answers.append({name: plain(value.numpy()) for name, value in outputs.items()})
+    result = {
+        "versions": [tf.__version__, tensorflow_text.__version__],
+        "ours": [name for name in sys.modules if name.startswith("keras_transformer")],
+        "unregistered": unregistered(model),
+        "answers": answers,
+    }
+    json.dump(result, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
