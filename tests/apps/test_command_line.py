@@ -1,0 +1,181 @@
+"""Command lines made from dataclasses."""
+
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import command_line
+import pytest
+from translate_options import TranslateTrainOptions
+
+
+@dataclass
+class Options:
+    """Do something."""
+
+    batch_tokens: int = 4096
+    """Most tokens of a batch."""
+    learning_rate: float | None = None
+    """Peak rate."""
+    kind: Literal["small", "large"] = "small"
+    """Size."""
+    reverse: bool = False
+    """Whether to go the other way."""
+    names: list[str] = field(default_factory=list)
+    """Some names."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Fields that differ."""
+
+
+@dataclass
+class FileOptions:
+    """Read a file."""
+
+    file: str | None = None
+    """The file."""
+    beam_size: int = 4
+    """Beams."""
+
+
+@pytest.fixture
+def parse(monkeypatch):
+    def parse(*arguments, options_class=Options, **keywords):
+        monkeypatch.setattr(sys, "argv", ["program.py", *map(str, arguments)])
+        return command_line.parse(options_class, "What it does.", **keywords)
+
+    return parse
+
+
+def test_no_arguments_give_the_defaults(parse):
+    assert parse() == Options()
+    assert parse(options_class=TranslateTrainOptions) == TranslateTrainOptions()
+
+
+def test_a_field_is_a_flag_with_hyphens(parse):
+    model = '{"hidden_size": 16, "norm": "rms_norm"}'
+    found = parse(
+        "--batch-tokens", 12, "--learning-rate=1e-3", "--kind", "large", "--reverse",
+        "--names", '["a", "b"]', "--model", model,
+    )  # fmt: skip
+    assert found == Options(
+        12, 1e-3, "large", True, ["a", "b"], {"hidden_size": 16, "norm": "rms_norm"}
+    )
+    assert parse("--reverse", "--no-reverse").reverse is False
+
+
+def test_one_field_may_stand_without_a_flag(parse):
+    read = {"options_class": FileOptions, "positional": "file"}
+    assert parse(**read) == FileOptions()
+    assert parse("--beam-size", 2, "lines.txt", **read) == FileOptions("lines.txt", 2)
+
+
+def test_the_printed_config_gives_the_same_run(parse, capsys, tmp_path):
+    flags = ["--batch-tokens", 12, "--model", '{"hidden_size": 16}', "--reverse"]
+    with pytest.raises(SystemExit) as end:
+        parse(*flags, "--print_config")
+    assert end.value.code in (0, None)
+    config = tmp_path / "config.yaml"
+    config.write_text(capsys.readouterr().out)
+    assert parse("--config", config) == parse(*flags)
+    assert parse("--config", config, "--batch-tokens", 7).batch_tokens == 7
+
+
+def test_the_written_options_give_the_same_run(parse, tmp_path):
+    options = TranslateTrainOptions(
+        source="a b.txt", target="ü: #1.txt", model={"hidden_dropout": 0.3}, max_steps=9,
+        schedule="cosine", ema=0.0, reverse=True, learning_rate=1e-4, bleu_tokenize="zh",
+    )  # fmt: skip
+    command_line.write_options(options, tmp_path / "options.yaml")
+    again = parse("--config", tmp_path / "options.yaml", options_class=TranslateTrainOptions)
+    assert again == options
+    assert [path.name for path in tmp_path.iterdir()] == ["options.yaml"]
+
+
+def test_help_says_what_each_flag_is_for(parse, capsys):
+    with pytest.raises(SystemExit):
+        parse("--help")
+    shown = capsys.readouterr().out
+    assert "What it does." in shown and "--batch-tokens" in shown
+    assert "Most tokens of a batch." in shown and "4096" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--batch-toknes", 3], "--batch-toknes"),
+        (["--batch-tokens", "many"], "batch-tokens"),
+        (["--kind", "huge"], "kind"),
+        (["--config", "none.yaml"], "none.yaml"),
+        (["stray"], "stray"),
+    ],
+)
+def test_a_wrong_command_line_is_refused_and_named(parse, capsys, arguments, words):
+    with pytest.raises(SystemExit) as end:
+        parse(*arguments)
+    shown = capsys.readouterr().err
+    assert end.value.code == 2
+    assert words in shown and "Traceback" not in shown
+
+
+def test_an_unknown_field_in_a_config_is_refused(parse, capsys, tmp_path):
+    (tmp_path / "config.yaml").write_text("batch_toknes: 3\n")
+    with pytest.raises(SystemExit) as end:
+        parse("--config", tmp_path / "config.yaml")
+    assert end.value.code == 2 and "batch_toknes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [ValueError, FileNotFoundError])
+def test_what_the_user_did_wrong_is_one_sentence(error, monkeypatch):
+    def main():
+        raise error("lines.txt: there is no such file.")
+
+    monkeypatch.setattr(sys, "argv", ["/somewhere/program.py"])
+    monkeypatch.delenv("KERAS_TRANSFORMER_TRACEBACK", raising=False)
+    with pytest.raises(SystemExit) as end:
+        command_line.run(main)
+    assert end.value.code == "program.py: lines.txt: there is no such file."
+    monkeypatch.setenv("KERAS_TRANSFORMER_TRACEBACK", "1")
+    with pytest.raises(error):
+        command_line.run(main)
+
+
+def test_what_we_did_wrong_keeps_its_traceback():
+    def main():
+        raise KeyError("a bug")
+
+    with pytest.raises(KeyError):
+        command_line.run(main)
+
+
+def test_a_reader_that_goes_away_is_no_error():
+    code = (
+        "import sys, command_line\n"
+        "def main():\n"
+        "    for number in range(100_000): print(number)\n"
+        "    sys.stdout.flush()\n"
+        "command_line.run(main)\n"
+    )
+    folder = Path(command_line.__file__).parent
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout.readline() == b"0\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"source": "a.txt"}, "Give both --source and --target, or neither"),
+        ({"valid_target": "a.txt"}, "Give both --valid-source and --valid-target, or neither"),
+        ({"schedule": "linear"}, "give --max-steps"),
+    ],
+)
+def test_options_that_do_not_fit_together_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        TranslateTrainOptions(**options)

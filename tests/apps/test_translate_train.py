@@ -1,0 +1,196 @@
+"""The command that trains a translator, and the one that uses it, on a small corpus."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import command_line
+import h5py
+import numpy as np
+import pytest
+
+APPS = Path(command_line.__file__).parent
+MODEL = {
+    "hidden_size": 16,
+    "intermediate_size": 32,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "num_attention_heads": 2,
+}
+
+
+def write_corpus(folder: Path) -> None:
+    """Pairs of made-up sentences: each word has one translation."""
+    draw = random.Random(1)
+    words = {"dog": "hund", "cat": "katze", "sees": "sieht", "big": "gross", "red": "rot"}
+    for split, count in (("train", 200), ("valid", 6), ("test", 6)):
+        sentences = [draw.choices(list(words), k=draw.randint(1, 6)) for _ in range(count)]
+        lines = (f"{' '.join(s)}\t{' '.join(words[w] for w in s)}\n" for s in sentences)
+        (folder / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
+
+
+def flags(folder: Path, name: str, steps: int) -> list[str]:
+    return [
+        "--dataset", f"tsv:{folder}/{{split}}.tsv", "--model", json.dumps(MODEL),
+        "--vocab-size", "300", "--batch-tokens", "240", "--max-target-length", "40", "--ema", "0",
+        "--score-every", "1000", "--warmup-steps", "10", "--beam-size", "2",
+        "--max-steps", str(steps), "--output", str(folder / name),
+        "--export", str(folder / "models" / name),
+    ]  # fmt: skip
+
+
+def in_new_process(arguments: list[str]) -> str:
+    done = subprocess.run(
+        [sys.executable, str(APPS / "translate_train.py"), *arguments],
+        check=False,  # the assertion shows what it said
+        capture_output=True,
+        encoding="utf-8",
+        timeout=600,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": str(APPS.parent)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def here(monkeypatch, module: str, arguments: list[str]) -> None:
+    """Runs a script's `main` in this process."""
+    monkeypatch.setattr(sys, "argv", [f"{module}.py", *arguments])
+    command_line.run(__import__(module).main)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run that stopped after 6 updates and went on to 12, and one that did not stop."""
+    folder = tmp_path_factory.mktemp("runs")
+    write_corpus(folder)
+    in_new_process(flags(folder, "resumed", 6))
+    (stopped,) = (folder / "resumed" / "checkpoints").glob("*.npz")
+    # Within an epoch: else the two runs would score at different times.
+    assert not stopped.name.endswith("batch-00000000.npz")
+    first = json.loads((folder / "resumed" / "results.json").read_text())
+    assert first["updates"] == 6
+    shown = in_new_process([*flags(folder, "resumed", 12), "--resume"])
+    in_new_process(flags(folder, "straight", 12))
+    return folder, shown
+
+
+def weights(run: Path) -> dict[str, np.ndarray]:
+    found = {}
+    with h5py.File(run / "model.weights.h5") as file:
+        file.visititems(
+            lambda name, item: (
+                found.update({name: item[()]}) if isinstance(item, h5py.Dataset) else None
+            )
+        )
+    return found
+
+
+def test_a_resumed_run_ends_as_one_that_never_stopped(runs):
+    folder, _ = runs
+    resumed, straight = weights(folder / "resumed"), weights(folder / "straight")
+    assert resumed.keys() == straight.keys() and len(resumed) > 20
+    for name, value in resumed.items():
+        np.testing.assert_array_equal(value, straight[name], err_msg=name)
+    results = [
+        json.loads((folder / name / "results.json").read_text()) for name in ("resumed", "straight")
+    ]
+    assert results[0] == results[1]
+    assert results[0]["updates"] == 12
+
+
+def test_a_run_leaves_everything_in_its_folder(runs):
+    folder, shown = runs
+    run = folder / "resumed"
+    assert {path.name for path in run.iterdir()} == {
+        "checkpoints", "config.json", "model.weights.h5", "options.yaml", "results.json",
+        "tensorboard", "tokenizer",
+    }  # fmt: skip
+    results = json.loads((run / "results.json").read_text())
+    assert results["test_pairs"] == 6
+    assert {"bleu", "chrf"} == set(results["test"])
+    assert "nrefs:1" in results["test"]["bleu"]["signature"]
+    assert [version.name for version in sorted((folder / "models" / "resumed").iterdir())] == [
+        "1",
+        "2",
+    ]
+    assert "read 200, kept 200" in shown
+    assert "Test BLEU = " in shown and "Test chrF2 = " in shown
+    assert shown.count("model:  ") == shown.count("reference: ") == 5
+
+
+def test_the_written_options_repeat_the_run(runs, monkeypatch):
+    from translate_options import TranslateTrainOptions
+
+    folder, _ = runs
+    monkeypatch.setattr(
+        sys, "argv", ["translate_train.py", "--config", str(folder / "straight" / "options.yaml")]
+    )
+    options = command_line.parse(TranslateTrainOptions, None)
+    monkeypatch.setattr(sys, "argv", ["translate_train.py", *flags(folder, "straight", 12)])
+    assert options == command_line.parse(TranslateTrainOptions, None)
+
+
+def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkeypatch, capsys):
+    folder, _ = runs
+    lines = ["dog sees cat", "", "red cat", "   ", "big dog " * 100, "cat"]
+    (folder / "lines.txt").write_text("\n".join(lines) + "\n")
+    models = [folder / "straight", folder / "models" / "straight" / "1"]
+    answers = []
+    for model in models:
+        here(monkeypatch, "translate", ["--model", str(model), str(folder / "lines.txt")])
+        shown = capsys.readouterr()
+        answers.append(shown.out)
+        assert "lines were longer than the model takes" in shown.err
+    found = answers[0].split("\n")[:-1]
+    assert len(found) == len(lines)
+    assert found[1] == found[3] == "" and any(found)
+    assert answers[0] == answers[1]
+
+
+def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch, capsys):
+    folder, _ = runs
+    (folder / "two.txt").write_text("dog\ncat\n")
+    model = folder / "models" / "straight" / "1"
+    here(
+        monkeypatch, "translate", ["--model", str(model), "--n-best", "2", str(folder / "two.txt")]
+    )
+    rows = [line.split("\t") for line in capsys.readouterr().out.split("\n")[:-1]]
+    assert [row[0] for row in rows] == ["1", "1", "2", "2"]
+    scores = [float(row[1]) for row in rows]
+    assert scores[0] >= scores[1] and scores[2] >= scores[3] and all(s <= 0 for s in scores)
+    with pytest.raises(SystemExit, match="gives 2 translations, not 3"):
+        here(monkeypatch, "translate", ["--model", str(model), "--n-best", "3"])
+    with pytest.raises(SystemExit, match="beam size and length penalty are fixed"):
+        here(monkeypatch, "translate", ["--model", str(model), "--beam-size", "3"])
+
+
+def test_a_run_is_not_overwritten(runs, monkeypatch):
+    folder, _ = runs
+    before = (folder / "straight" / "model.weights.h5").stat().st_mtime_ns
+    with pytest.raises(SystemExit, match="holds a run already: give --resume"):
+        here(monkeypatch, "translate_train", flags(folder, "straight", 12))
+    assert (folder / "straight" / "model.weights.h5").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("longer", ["source", "target"])
+def test_unequal_files_are_refused_before_training(tmp_path, monkeypatch, longer):
+    for side in ("source", "target"):
+        (tmp_path / side).write_text("a b\n" * (6 if side == longer else 5))
+    pairs = ["--source", str(tmp_path / "source"), "--target", str(tmp_path / "target")]
+    held_out = [
+        part
+        for split in ("valid", "test")
+        for part in (f"--{split}-dataset", f"tsv:{tmp_path}/none.tsv")
+    ]
+    output = ["--output", str(tmp_path / "run")]
+    with pytest.raises(SystemExit, match=r"has [56] lines but .* has [56]"):
+        here(monkeypatch, "translate_train", [*pairs, *held_out, *output])
+    assert not (tmp_path / "run").exists()
+
+
+def test_held_out_pairs_must_be_named(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="no valid pairs: give --valid-source"):
+        here(monkeypatch, "translate_train", ["--source", "a", "--target", "b"])
