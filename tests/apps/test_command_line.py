@@ -173,7 +173,7 @@ def test_a_reader_that_goes_away_is_no_error():
     [
         ({"source": "a.txt"}, "Give both --source and --target, or neither"),
         ({"valid_target": "a.txt"}, "Give both --valid-source and --valid-target, or neither"),
-        ({"schedule": "linear"}, "give --max-steps"),
+        ({"dataset": "tsv:a.tsv", "schedule": "linear"}, "give --max-steps"),
     ],
 )
 def test_options_that_do_not_fit_together_are_refused(options, words):
