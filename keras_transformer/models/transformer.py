@@ -164,6 +164,27 @@ class Transformer(keras.Model):
         """
         super().compile(*args, jit_compile=jit_compile, **kwargs)
 
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compiles a loaded model as it was; Keras does so only where `compile` is its own."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None and self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    def export(self, filepath: Any, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
+        """Keras' `export`, by default for batches of any size and sentences of any length.
+
+        Left to itself Keras takes the lengths of the first call, and ids for float32.
+        """
+        if not self.built:
+            self.build()
+        if input_signature is None:
+            ids = {
+                name: keras.InputSpec(dtype="int32", shape=(None, None), name=name)
+                for name in ("source", "target")
+            }
+            input_signature = [ids]
+        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
+
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         source, target = inputs["source"], inputs["target"]
         source_mask = padding_mask(source, self.config.pad_token_id)
