@@ -110,17 +110,24 @@ class LearnedPositions(keras.layers.Layer):
         )
 
     def call(self, inputs: Tensor, positions: Tensor | None = None) -> Tensor:
-        length = inputs.shape[1]
+        self._check_length(inputs.shape[1])
+        if positions is None:
+            positions = ops.arange(ops.shape(inputs)[1], dtype="int32")
+        vectors = ops.take(self.embeddings, positions, axis=0)  # [..., length, hidden_size]
+        return inputs + ops.cast(vectors, inputs.dtype)
+
+    def compute_output_shape(self, input_shape: tuple) -> tuple:
+        # Where an axis is unknown, Keras may else try the call with a length beyond the table.
+        self._check_length(input_shape[1])
+        return input_shape
+
+    def _check_length(self, length: int | None) -> None:
         if length is not None and length > self.max_position_embeddings:
             raise ValueError(
                 f"{self.name}: input of {length} positions, but the table ends at "
                 f"max_position_embeddings={self.max_position_embeddings}; truncate the input "
                 "or build the model with a larger table."
             )
-        if positions is None:
-            positions = ops.arange(ops.shape(inputs)[1], dtype="int32")
-        vectors = ops.take(self.embeddings, positions, axis=0)  # [..., length, hidden_size]
-        return inputs + ops.cast(vectors, inputs.dtype)
 
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | {
