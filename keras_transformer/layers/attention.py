@@ -28,8 +28,9 @@ class MultiHeadAttention(keras.layers.Layer):
         use_bias: whether the four projections have biases.
         rotary: a `RotaryPositions` layer that turns queries and keys, or ``None``.
         position_bias: a layer that gives a bias on the scores from query and key positions
-            (`BucketedPositionBias`, `AlibiPositionBias`), or ``None``; may be shared between
-            layers.
+            (`BucketedPositionBias`, `AlibiPositionBias`), or ``None``. Several layers may share
+            one; a ``.keras`` file keeps that within an `Encoder` or `Decoder`, but not between
+            layers that were put together by hand.
         kernel_initializer: initialiser of the projections.
 
     Call args:
