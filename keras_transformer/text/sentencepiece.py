@@ -12,6 +12,7 @@ import sentencepiece as spm
 import tensorflow as tf
 import tensorflow_text as tf_text
 from sentencepiece import sentencepiece_model_pb2 as model_pb2
+from tensorflow_text.python.ops import sentencepiece_tokenizer as tf_text_sentencepiece
 
 from keras_transformer.text import normalization as forms
 from keras_transformer.text.corpus import TrainingTexts
@@ -21,6 +22,21 @@ from keras_transformer.text.tokenizer import Tokenizer
 MODEL_FILE = "tokenizer.model"
 
 _Piece = model_pb2.ModelProto.SentencePiece
+
+
+class _SharedModelResource(tf_text_sentencepiece._SentencepieceModelResource):
+    """tensorflow-text's model resource, under a name of its own.
+
+    Without a name the resource belongs to the op's kernel, and is gone when TensorFlow clears its
+    kernels, as `keras.utils.set_random_seed` makes it do. The name is made from the model's
+    content: tokenizers that share a name are the same.
+    """
+
+    def _create_resource(self) -> tf.Tensor:
+        return tf_text_sentencepiece.gen_sentencepiece_tokenizer.sentencepiece_op(
+            model=self._model,
+            shared_name=f"sentencepiece_{hashlib.sha256(self._model).hexdigest()}",
+        )
 
 
 class SentencePieceTokenizer(Tokenizer):
@@ -76,6 +92,7 @@ class SentencePieceTokenizer(Tokenizer):
                 proto.pieces[index].type = _Piece.USER_DEFINED
             model = proto.SerializeToString(deterministic=True)
         self._op = tf_text.SentencepieceTokenizer(model)
+        self._op._model_resource = _SharedModelResource(model, None)
 
     @classmethod
     def train(

@@ -29,9 +29,7 @@ def copy_norm(theirs, ours) -> None:
 
 
 def copy_feed_forward(theirs, ours) -> None:
-    ours.feed_forward.input_dense.set_weights(
-        theirs._feedforward_intermediate_dense.get_weights()
-    )
+    ours.feed_forward.input_dense.set_weights(theirs._feedforward_intermediate_dense.get_weights())
     ours.feed_forward.output_dense.set_weights(theirs._feedforward_output_dense.get_weights())
     copy_norm(theirs._feedforward_layer_norm, ours.feed_forward_residual.norm)
 

@@ -3,8 +3,10 @@
 import gzip
 import hashlib
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 from realdata import real_data
 
 from keras_transformer.text import SentencePieceTokenizer
@@ -199,3 +201,13 @@ def test_learning_8000_pieces_from_real_text_is_repeatable():
     again = train(files, 8000)
     digests = [hashlib.sha256(model._model).hexdigest() for model in (tokenizer, again)]
     assert digests[0] == digests[1]
+
+
+def test_a_tokenizer_outlives_a_new_random_seed():
+    # Seeding clears TensorFlow's kernels, to which tensorflow-text's resource belongs by default.
+    tokenizer = SentencePieceTokenizer.train(["hello world"] * 9, 300, hard_vocab_limit=False)
+    in_graph = tf.function(tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)])
+    before = tokenizer.tokenize(["hello"]).to_list(), in_graph(tf.constant(["hello"])).to_list()
+    keras.utils.set_random_seed(1)
+    after = tokenizer.tokenize(["hello"]).to_list(), in_graph(tf.constant(["hello"])).to_list()
+    assert before == after
