@@ -11,6 +11,9 @@ from typing import Any, TypeVar
 import docstring_parser
 from jsonargparse import ActionConfigFile, ActionYesNo, ArgumentParser, Namespace
 
+# TensorFlow greets with a screenful about the CPU; it reads this when it is imported.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
 Options = TypeVar("Options")
 
 
@@ -63,7 +66,7 @@ def _add_flags(
             continue
         if default is dataclasses.MISSING:
             default = field.default_factory()
-        if field.type is bool:
+        if field.type in (bool, bool | None):
             action = ActionYesNo(no_prefix="no-")
             parser.add_argument(flag, action=action, default=default, help=text)
         else:

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 DEFAULTS = {
     "vocab_size": 8000,
+    "split_han": False,
     "model": {},
     "batch_tokens": 4096,
     "schedule": "inverse_sqrt",
@@ -16,7 +17,8 @@ DEFAULTS = {
 """What options are that are not given; they learn on sets of 10,000 pairs and more."""
 
 BUILTIN = {
-    "vocab_size": 800,
+    "vocab_size": 1400,
+    "split_han": True,
     "model": {"encoder_layers": 2, "decoder_layers": 2},
     "batch_tokens": 1024,
     "schedule": "cosine",
@@ -64,6 +66,8 @@ class TranslateTrainOptions:
     """Subwords by SentencePiece, or characters."""
     vocab_size: int | None = None
     """Number of ids; 8000 by default."""
+    split_han: bool | None = None
+    """Make every Chinese character a token of its own; words are not separated there."""
     separate_vocabularies: bool = False
     """A vocabulary of its own for each side, instead of one for both."""
     preset: Literal["tiny", "small", "base", "big"] = "tiny"

@@ -141,7 +141,11 @@ def train_tokenizer(options: TranslateTrainOptions, texts: Iterator[str]) -> Tok
     if options.tokenizer == "char":
         return CharacterTokenizer.train(texts, vocab_size=options.vocab_size)
     return SentencePieceTokenizer.train(
-        texts, options.vocab_size, model_type=options.tokenizer, hard_vocab_limit=False
+        texts,
+        options.vocab_size,
+        model_type=options.tokenizer,
+        split_han=options.split_han,
+        hard_vocab_limit=False,
     )
 
 
@@ -233,6 +237,7 @@ def fit(
         initial_epoch=first_epoch,
         epochs=options.epochs,
         verbose=0,
+        shuffle=False,  # the batches are shuffled already
         callbacks=[
             stop,
             *limits,

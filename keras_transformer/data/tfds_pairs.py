@@ -111,7 +111,9 @@ def _find_split(name: str, split: str, builder) -> str:
 def _find_features(name: str, source, target, builder) -> tuple[str, str]:
     texts = list(_text_features(builder.info.features))
     if (source is None) != (target is None):
-        raise ValueError(f"tfds:{name}: give both fields or neither; texts: {', '.join(sorted(texts))}.")
+        raise ValueError(
+            f"tfds:{name}: give both fields or neither; texts: {', '.join(sorted(texts))}."
+        )
     if source is None:
         supervised = builder.info.supervised_keys
         if supervised and len(supervised) == 2 and set(supervised) <= set(texts):
@@ -124,7 +126,8 @@ def _find_features(name: str, source, target, builder) -> tuple[str, str]:
     for feature in (source, target):
         if feature not in texts:
             raise ValueError(
-                f"tfds:{name} has no text field {feature!r}; its texts are: {', '.join(sorted(texts))}."
+                f"tfds:{name} has no text field {feature!r}; "
+                f"its texts are: {', '.join(sorted(texts))}."
             )
     return source, target
 

@@ -62,7 +62,6 @@ class DecoderLayer(TransformerBlock):
         inputs: Tensor,
         memory: Tensor | ProjectedMemory | None = None,
         mask: Tensor | None = None,
-        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         use_causal_mask: bool = True,
@@ -77,7 +76,7 @@ class DecoderLayer(TransformerBlock):
                 "cross_attention=False."
             )
         if cache is None:
-            attention_mask = combine_masks(attention_mask, mask, inputs_mask)
+            attention_mask = combine_masks(attention_mask, mask)
         memory_mask = _given(memory_mask)
 
         def attend_to_self(hidden: Tensor) -> Any:
@@ -146,7 +145,6 @@ class Decoder(TransformerStack):
         inputs: Tensor,
         memory: Any = None,
         mask: Tensor | None = None,
-        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         memory_mask: Tensor | None = None,
         use_causal_mask: bool = True,
@@ -156,7 +154,7 @@ class Decoder(TransformerStack):
         training: bool | None = None,
     ) -> Any:
         if caches is None:
-            attention_mask = combine_masks(attention_mask, mask, inputs_mask)
+            attention_mask = combine_masks(attention_mask, mask)
             if use_causal_mask:  # built once for all layers
                 causal = causal_mask(ops.shape(inputs)[1])
                 attention_mask = combine_masks(attention_mask, causal)

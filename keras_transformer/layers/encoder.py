@@ -41,12 +41,11 @@ class EncoderLayer(TransformerBlock):
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
-        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         positions: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        attention_mask = combine_masks(attention_mask, mask, inputs_mask)
+        attention_mask = combine_masks(attention_mask, mask)
 
         def attend(hidden: Tensor) -> Tensor:
             return self.self_attention(
@@ -89,12 +88,11 @@ class Encoder(TransformerStack):
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
-        inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
         positions: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        attention_mask = combine_masks(attention_mask, mask, inputs_mask)
+        attention_mask = combine_masks(attention_mask, mask)
         hidden = inputs
         for layer in self.layers:
             hidden = layer(

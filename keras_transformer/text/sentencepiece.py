@@ -108,6 +108,7 @@ class SentencePieceTokenizer(Tokenizer):
         control_symbols: Sequence[str] = (),
         hard_vocab_limit: bool = True,
         split_digits: bool = False,
+        split_han: bool = False,
         max_piece_length: int = 16,
     ) -> Self:
         """Learns a vocabulary. The same texts and options always give the same model.
@@ -124,6 +125,8 @@ class SentencePieceTokenizer(Tokenizer):
             hard_vocab_limit: if False, `vocab_size` is the most to learn, and texts that support
                 fewer pieces give the vocabulary that they support.
             split_digits: make every digit a token of its own.
+            split_han: make every Chinese character a token of its own, so that no piece joins
+                words, which nothing separates in Chinese.
             max_piece_length: most characters of a piece.
 
         The ids begin pad, bos, eos, unk, then control symbols, then user-defined symbols, each
@@ -144,6 +147,7 @@ class SentencePieceTokenizer(Tokenizer):
             control_symbols=list(control_symbols),
             hard_vocab_limit=hard_vocab_limit,
             split_digits=split_digits,
+            split_han=split_han,
             max_piece_length=max_piece_length,
         )
         return cls(model, normalization)

@@ -28,6 +28,11 @@ BLANK = "\u2581"
 UNTRAINABLE = re.compile("[\0\u2585]")
 # It also drops long sentences, and counts positions in 16 bits: cut well below.
 SENTENCE_CHARACTERS = 1000
+# Chinese characters, one by one, and what stands between them.
+HAN_AND_OTHERS = re.compile(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|"
+    "[^\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
+)
 # Its sums depend on how the work is split, so this is fixed and not the machine's.
 THREADS = 16
 
@@ -44,6 +49,7 @@ def train_model(
     control_symbols: list[str],
     hard_vocab_limit: bool,
     split_digits: bool,
+    split_han: bool,
     max_piece_length: int,
 ) -> bytes:
     """Trains a model and returns it serialized; see `SentencePieceTokenizer.train`."""
@@ -59,7 +65,7 @@ def train_model(
             f"symbols{' and the 256 bytes' if byte_fallback else ''}."
         )
 
-    sentences = _Sentences(texts, normalization)
+    sentences = _Sentences(texts, normalization, split_han)
     written = io.BytesIO()
     with tempfile.TemporaryDirectory() as folder:
         escapes, unescapes = Path(folder, "escapes.tsv"), Path(folder, "unescapes.tsv")
@@ -103,8 +109,14 @@ def train_model(
 class _Sentences:
     """Texts cut to what the trainer takes; remembers the error that it would turn into its own."""
 
-    def __init__(self, texts: TrainingTexts | os.PathLike[str], normalization: Normalization):
+    def __init__(
+        self,
+        texts: TrainingTexts | os.PathLike[str],
+        normalization: Normalization,
+        split_han: bool,
+    ):
         self._texts = texts
+        self._split_han = split_han
         self._normalization = normalization
         self.count = 0
         self.error: BaseException | None = None
@@ -114,9 +126,12 @@ class _Sentences:
             for text in iterate_texts(self._texts):
                 text = normalize_text(text, self._normalization)
                 for part in UNTRAINABLE.split(text):
-                    for sentence in _cut(part):
-                        self.count += 1
-                        yield sentence
+                    # No piece reaches beyond a sentence: where each character is one, no piece
+                    # of several is ever learned.
+                    for unit in HAN_AND_OTHERS.findall(part) if self._split_han else [part]:
+                        for sentence in _cut(unit):
+                            self.count += 1
+                            yield sentence
         except GeneratorExit:
             raise
         except BaseException as error:

@@ -10,7 +10,9 @@ import keras_transformer
 
 MODULES = [
     module.name
-    for module in pkgutil.walk_packages(keras_transformer.__path__, keras_transformer.__name__ + ".")
+    for module in pkgutil.walk_packages(
+        keras_transformer.__path__, keras_transformer.__name__ + "."
+    )
 ]
 
 

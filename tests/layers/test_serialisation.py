@@ -17,6 +17,20 @@ from keras_transformer.models import Transformer
 # Keras' own dealings with NumPy, once for each weight.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
+BLOCK = {
+    "num_heads": 2,
+    "intermediate_size": 8,
+    "num_key_value_heads": 1,
+    "hidden_act": "silu",
+    "gated": True,
+    "norm_first": True,
+    "norm": "rms_norm",
+    "layer_norm_eps": 1e-3,
+    "use_bias": False,
+    "hidden_dropout": 0.1,
+    "attention_dropout": 0.2,
+    "activation_dropout": 0.3,
+}
 NAMES = [*gallery.GALLERY, *(f"transformer_{name}" for name in small.CONFIGS), "half_precision"]
 
 
@@ -71,44 +85,79 @@ def test_a_loaded_model_keeps_its_config_policy_and_name(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "layer",
+    ("layer_class", "options"),
     [
-        layers.ResidualConnection(True, "rms_norm", 1e-3, 0.2, name="connection"),
-        layers.BucketedPositionBias(4, 16, 64, bidirectional=False),
-        layers.AlibiPositionBias(4),
-        layers.RotaryPositions(theta=5.0),
-        layers.MultiHeadAttention(
-            4,
-            8,
-            num_key_value_heads=2,
-            value_dim=3,
-            output_dim=5,
-            dropout=0.1,
-            use_bias=False,
-            rotary=layers.RotaryPositions(theta=5.0),
-            position_bias=layers.AlibiPositionBias(4),
-            kernel_initializer="he_normal",
+        (
+            layers.ResidualConnection,
+            {"norm_first": True, "norm": "rms_norm", "layer_norm_eps": 1e-3, "dropout": 0.2},
         ),
-        layers.TokenEmbedding(5, 4, scale=False, initializer="zeros", mask_zero=True),
-        layers.Decoder(
-            3,
-            num_heads=2,
-            intermediate_size=8,
-            cross_attention=False,
-            final_norm=True,
-            layer_norm_eps=1e-3,
-            hidden_dropout=0.1,
-            attention_dropout=0.2,
-            activation_dropout=0.3,
-            dtype="mixed_bfloat16",
+        (
+            layers.BucketedPositionBias,
+            {"num_heads": 4, "num_buckets": 16, "max_distance": 64, "bidirectional": False},
+        ),
+        (layers.AlibiPositionBias, {"num_heads": 4}),
+        (layers.RotaryPositions, {"theta": 5.0}),
+        (layers.LearnedPositions, {"max_position_embeddings": 9}),
+        (
+            layers.MultiHeadAttention,
+            {
+                "num_heads": 4,
+                "key_dim": 8,
+                "num_key_value_heads": 2,
+                "value_dim": 3,
+                "output_dim": 5,
+                "dropout": 0.1,
+                "use_bias": False,
+            },
+        ),
+        (
+            layers.FeedForward,
+            {
+                "intermediate_size": 8,
+                "hidden_act": "silu",
+                "gated": True,
+                "use_bias": False,
+                "activation_dropout": 0.1,
+            },
+        ),
+        (
+            layers.TokenEmbedding,
+            {"vocab_size": 5, "hidden_size": 4, "scale": False, "mask_zero": True},
+        ),
+        *(
+            (stack, {"num_layers": 3, "final_norm": True} | BLOCK | own)
+            for stack, own in (
+                (layers.Encoder, {}),
+                (layers.Decoder, {"cross_attention": False}),
+            )
         ),
     ],
-    ids=lambda layer: type(layer).__name__,
+    ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_configs_come_back_whole(layer):
+def test_every_option_is_in_the_config_and_comes_back(layer_class, options):
+    layer = layer_class(**options, name="named", dtype="mixed_bfloat16", trainable=False)
     config = layer.get_config()
-    again = type(layer).from_config(config)
+    assert {name: config[name] for name in options} == options
+    again = layer_class.from_config(config)
     assert again.get_config() == config
+    assert (again.name, again.dtype_policy, again.trainable) == ("named", layer.dtype_policy, False)
+
+
+def test_injected_parts_and_initialisers_are_in_the_config():
+    layer = layers.MultiHeadAttention(
+        4,
+        8,
+        rotary=layers.RotaryPositions(theta=5.0),
+        position_bias=layers.AlibiPositionBias(4),
+        kernel_initializer="he_normal",
+    )
+    again = layers.MultiHeadAttention.from_config(layer.get_config())
+    assert again.rotary.theta == 5.0
+    assert again.position_bias.num_heads == 4
+    assert isinstance(again.kernel_initializer, keras.initializers.HeNormal)
+    embedding = layers.TokenEmbedding(5, 4, initializer="zeros")
+    again = layers.TokenEmbedding.from_config(embedding.get_config())
+    assert isinstance(again.initializer, keras.initializers.Zeros)
 
 
 def test_a_bias_shared_by_layers_of_ones_own_stack_is_never_silently_lost(tmp_path):

@@ -211,3 +211,15 @@ def test_a_tokenizer_outlives_a_new_random_seed():
     keras.utils.set_random_seed(1)
     after = tokenizer.tokenize(["hello"]).to_list(), in_graph(tf.constant(["hello"])).to_list()
     assert before == after
+
+
+def test_split_han_makes_each_chinese_character_a_token():
+    texts = ["她在吃一个绿苹果。", "She is eating a green apple."] * 9
+    joined = train(texts, 360, hard_vocab_limit=False)
+    split = train(texts, 360, hard_vocab_limit=False, split_han=True)
+    text = "她在吃一个苹果 apple"
+    assert joined.tokenize([text]).row_lengths().numpy() < len("她在吃一个苹果")
+    pieces = [split.id_to_token(int(i)) for i in split.tokenize([text]).to_list()[0]]
+    assert pieces[:7] == list("她在吃一个苹果")
+    assert "".join(pieces[7:]) == "▁apple" and len(pieces) < 7 + len("▁apple")
+    assert split.detokenize(split.tokenize([text])).numpy()[0].decode() == text
