@@ -109,25 +109,22 @@ def _find_split(name: str, split: str, builder) -> str:
 
 
 def _find_features(name: str, source, target, builder) -> tuple[str, str]:
-    texts = list(_text_features(builder.info.features))
+    texts = sorted(_text_features(builder.info.features))  # in an order that stays
     if (source is None) != (target is None):
-        raise ValueError(
-            f"tfds:{name}: give both fields or neither; texts: {', '.join(sorted(texts))}."
-        )
+        raise ValueError(f"tfds:{name}: give both fields or neither; texts: {', '.join(texts)}.")
     if source is None:
         supervised = builder.info.supervised_keys
         if supervised and len(supervised) == 2 and set(supervised) <= set(texts):
             return tuple(supervised)
         if len(texts) != 2:
             raise ValueError(
-                f"tfds:{name}: say which fields to take; its texts are: {', '.join(sorted(texts))}."
+                f"tfds:{name}: say which fields to take; its texts are: {', '.join(texts)}."
             )
         return texts[0], texts[1]
     for feature in (source, target):
         if feature not in texts:
             raise ValueError(
-                f"tfds:{name} has no text field {feature!r}; "
-                f"its texts are: {', '.join(sorted(texts))}."
+                f"tfds:{name} has no text field {feature!r}; its texts are: {', '.join(texts)}."
             )
     return source, target
 
