@@ -193,4 +193,5 @@ def test_unequal_files_are_refused_before_training(tmp_path, monkeypatch, longer
 
 def test_held_out_pairs_must_be_named(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="no valid pairs: give --valid-source"):
-        here(monkeypatch, "translate_train", ["--source", "a", "--target", "b"])
+        arguments = ["--source", "a", "--target", "b", "--output", str(tmp_path / "run")]
+        here(monkeypatch, "translate_train", arguments)

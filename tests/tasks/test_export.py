@@ -6,12 +6,12 @@ import math
 import os
 import stat
 
-import processes
 import pytest
 import small_translators
 import tensorflow as tf
 from saved_model_files import devices, meta_graph, nodes, signature
 from small_translators import SOURCES, TARGETS, assert_same_answers, plain_outputs
+from tasks import processes
 
 from benchmarks import same_everywhere
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import h5py
 import numpy as np
-import processes
 import pytest
 import small_translators
 import tensorflow as tf
 from saved_model_files import devices
 from small_translators import SOURCES
+from tasks import processes
 
 from keras_transformer.tasks import Task, Translator
 from keras_transformer.text import CharacterTokenizer, SentencePieceTokenizer

@@ -2,12 +2,11 @@
 
 import json
 
-import fresh_process
 import keras
 import numpy as np
-import processes
 import pytest
 import tiny
+from training import fresh_process, processes
 
 from keras_transformer.training import (
     InverseSquareRootSchedule,

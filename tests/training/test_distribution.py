@@ -3,8 +3,8 @@
 import json
 
 import numpy as np
-import processes
 import pytest
+from training import processes
 
 
 @pytest.fixture(scope="module")
