@@ -99,6 +99,15 @@ def test_a_signal_stops_after_the_batch_and_is_saved(number, model, tmp_path):
     assert signal.getsignal(number) is before
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own handler, which a test run in the background may have been started without."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_a_second_signal_acts_at_once(model):
     stop = StopOnSignal()
 
