@@ -82,6 +82,8 @@ def run(main: Callable[[], None]) -> None:
         if os.environ.get("KERAS_TRANSFORMER_TRACEBACK"):
             raise
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
+    except KeyboardInterrupt:
+        sys.exit(f"{Path(sys.argv[0]).name}: interrupted.")
     except BrokenPipeError:
         # The reader of our output is gone, as with `| head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

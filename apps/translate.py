@@ -46,7 +46,11 @@ def main() -> None:
                 print(line)
         sys.stdout.flush()
     if truncated:
-        print(f"{truncated} of {number} lines were longer than the model takes.", file=sys.stderr)
+        print(
+            f"{truncated} of {number} lines were cut: the text is longer than the model takes, or "
+            "its translation than it may become.",
+            file=sys.stderr,
+        )
 
 
 def open_model(options: TranslateOptions):

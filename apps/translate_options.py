@@ -1,7 +1,10 @@
 """The options of `translate_train.py`."""
 
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any, Literal
+
+from keras_transformer.models import TransformerConfig
 
 DEFAULTS = {
     "vocab_size": 8000,
@@ -125,8 +128,9 @@ class TranslateTrainOptions:
     given now."""
     output: str = "runs/translate"
     """Folder for everything of the run."""
-    export: str = "saved_models/translate"
-    """Folder of the SavedModel, a sub-folder a version."""
+    export: str | None = None
+    """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
+    name of --output."""
 
     def __post_init__(self) -> None:
         if self.dataset is None and self.source is None:
@@ -135,6 +139,12 @@ class TranslateTrainOptions:
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
+        if self.export is None:
+            self.export = str(Path("saved_models", Path(self.output).name))
+        known = [field.name for field in fields(TransformerConfig)]
+        for name in self.model:
+            if name not in known:
+                raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
         if self.schedule != "inverse_sqrt" and self.max_steps is None:
             raise ValueError(
                 f"--schedule {self.schedule} falls to 0 at the last update: give --max-steps."

@@ -45,7 +45,11 @@ def main() -> None:
     options = command_line.parse(TranslateTrainOptions, __doc__)
     run = Path(options.output)
     checkpoints, options_file = run / "checkpoints", run / "options.yaml"
-    if options.resume and options_file.is_file():  # what is not given now is as it was
+    if options.resume:  # what is not given now is as it was
+        if not options_file.is_file():
+            raise ValueError(
+                f"{run} holds no run to resume: there is no {options_file.name} in it."
+            )
         options = command_line.parse(TranslateTrainOptions, __doc__, config=options_file)
     if checkpoints.is_dir() and not options.resume:
         raise ValueError(
@@ -70,7 +74,6 @@ def main() -> None:
             max_target_length=options.max_target_length,
         ),
     )
-    command_line.write_options(options, options_file)
     history = fit(options, translator, train, valid, checkpoints)
     translator.save(run)
 
@@ -231,6 +234,8 @@ def fit(
         checkpoints, clock=batches.clock, track=tracked, every_steps=500, keep=2
     )
     first_epoch = checkpoint.restore(model) if options.resume else 0
+    # Only now is it sure that a resumed run goes with these options.
+    command_line.write_options(options, checkpoints.parent / "options.yaml")
     model.fit(
         batches.dataset,
         validation_data=valid_batches.dataset,

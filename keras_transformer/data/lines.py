@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,7 +40,8 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"{path}: there is no such file.")
+        reason = "it is a folder, not a file" if path.is_dir() else "there is no such file"
+        raise FileNotFoundError(f"{path}: {reason}.")
     number = 0
     try:
         with _open(path) as stream:
@@ -53,7 +55,7 @@ def read_lines(path: str | os.PathLike[str]) -> Iterator[str]:
             f"{path}, line {number}: byte 0x{error.object[error.start]:02x} at position "
             f"{error.start + 1} is not valid UTF-8; convert the file to UTF-8."
         ) from None
-    except (gzip.BadGzipFile, EOFError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(
             f"{path}: the gzip data is damaged after line {number} ({error}); compress it again."
         ) from error

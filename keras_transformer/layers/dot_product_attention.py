@@ -67,15 +67,15 @@ def dot_product_attention(
     groups = heads // kv_heads
     query = query * ops.cast(key_dim**-0.5 if scale is None else scale, query.dtype)
     if groups > 1:
-        queries = ops.shape(query)[2]
+        batch, queries = ops.shape(query)[0], ops.shape(query)[2]
         # The group of heads that shares a key head is folded into the query axis: keys are never
         # tiled.
-        query = ops.reshape(query, (-1, kv_heads, groups * queries, key_dim))
+        query = ops.reshape(query, (batch, kv_heads, groups * queries, key_dim))
     # [batch, kv_heads, groups * queries, keys]
     scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
     if groups > 1:
         keys = ops.shape(key)[2]
-        scores = ops.reshape(scores, (-1, heads, queries, keys))  # [batch, heads, queries, keys]
+        scores = ops.reshape(scores, (batch, heads, queries, keys))  # [batch, heads, queries, keys]
     if bias is not None:
         # Half precision would round the biases of neighbouring far positions to the same number.
         dtype = keras.backend.result_type(keras.backend.standardize_dtype(scores.dtype), "float32")
@@ -83,8 +83,8 @@ def dot_product_attention(
     weights = masked_softmax(scores, mask)  # [batch, heads, queries, keys]
     probabilities = ops.cast(weights if dropout is None else dropout(weights), value.dtype)
     if groups > 1:
-        probabilities = ops.reshape(probabilities, (-1, kv_heads, groups * queries, keys))
+        probabilities = ops.reshape(probabilities, (batch, kv_heads, groups * queries, keys))
     context = ops.matmul(probabilities, value)  # [batch, kv_heads, groups * queries, value_dim]
     if groups > 1:
-        context = ops.reshape(context, (-1, heads, queries, value.shape[-1]))
+        context = ops.reshape(context, (batch, heads, queries, value.shape[-1]))
     return context, weights

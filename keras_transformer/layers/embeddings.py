@@ -69,6 +69,8 @@ class TokenEmbedding(keras.layers.Layer):
         return self._logits(inputs) if reverse else self._vectors(inputs)
 
     def _vectors(self, ids: Tensor) -> Tensor:
+        if keras.backend.standardize_dtype(ids.dtype) not in ("int32", "int64"):
+            ids = ops.cast(ids, "int32")  # Keras builds models under a strategy with float ids
         vectors = ops.take(self.embeddings, ids, axis=0)  # [batch, length, hidden_size]
         vectors = ops.cast(vectors, self.compute_dtype)
         return vectors * ops.cast(self.hidden_size**0.5, vectors.dtype) if self.scale else vectors

@@ -1,6 +1,7 @@
 """Callbacks that end a training in good order: after so many minutes, updates, or a signal."""
 
 import signal
+import sys
 import threading
 import time
 from typing import Any
@@ -124,6 +125,11 @@ class StopOnSignal(keras.callbacks.Callback):
     def _receive(self, number: int, frame) -> None:
         # An update may be half done here: only a note is made.
         self.received = signal.Signals(number)
+        print(
+            f"{self.received.name}: stopping after this batch; the next one acts at once.",
+            file=sys.stderr,
+            flush=True,
+        )
         self._restore_handlers()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:

@@ -1,0 +1,44 @@
+"""A Transformer trains under a strategy, and as on one device."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SCRIPT = """
+import numpy as np, tensorflow as tf
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+import keras
+from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.training import TokenCrossEntropy
+
+random = np.random.default_rng(0)
+ids = {name: random.integers(3, 20, (12, 5)).astype("int32") for name in ("source", "target")}
+ids["target"][:6, 2:] = 0
+labels = np.where(ids["target"] == 0, 0, random.integers(3, 20, (12, 5))).astype("int32")
+sizes = dict(vocab_size=20, hidden_size=8, intermediate_size=16, num_attention_heads=2,
+             encoder_layers=1, decoder_layers=1, hidden_dropout=0.0)
+weights = []
+for strategy in (tf.distribute.get_strategy(), tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])):
+    with strategy.scope():
+        keras.utils.set_random_seed(1)
+        model = Transformer(TransformerConfig(**sizes))
+        model.compile("sgd", loss=TokenCrossEntropy(label_smoothing=0.1))
+    model.fit(ids, labels, batch_size=4, shuffle=False, epochs=2, verbose=0)
+    weights.append(model.get_weights())
+for one, two in zip(*weights):
+    np.testing.assert_allclose(two, one, atol=1e-6)
+print("EQUAL")
+"""
+
+
+def test_two_replicas_end_with_the_weights_of_one():
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "EQUAL" in done.stdout, done.stderr[-3000:]
