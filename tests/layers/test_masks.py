@@ -178,7 +178,6 @@ def test_plain_call_graph_predict_and_export_agree_without_any_warning(tmp_path)
                 layers.TokenEmbedding(11, 8, mask_zero=True),
                 layers.SinusoidalPositions(),
                 layers.EncoderLayer(2, 16, hidden_dropout=0.1),
-                layers.EncoderLayer(2, 16, norm_first=True),
                 layers.MultiHeadAttention(2, 4),
             ]
         )
