@@ -6,6 +6,7 @@ import tensorflow as tf
 
 from keras_transformer.generation.constraints import Constraints
 from keras_transformer.generation.greedy import greedy_search
+from keras_transformer.generation.growth import Grow, search_loop
 from keras_transformer.generation.hypotheses import Hypotheses, ended
 from keras_transformer.generation.hypotheses import length_penalty as penalty
 from keras_transformer.generation.step import (
@@ -49,6 +50,7 @@ def beam_search(
     min_lengths: tf.Tensor | None = None,
     forbidden_ids: tuple[int, ...] = (),
     length_penalty: float | tf.Tensor = 0.6,
+    grow: Grow | None = None,
 ) -> Hypotheses:
     """Finds the best texts that a beam of `beam_size` hypotheses a sentence comes by.
 
@@ -89,6 +91,7 @@ def beam_search(
         min_lengths: int32 [batch], the number of tokens before EOS that a row must have.
         forbidden_ids: ids never emitted besides PAD, such as BOS and UNK.
         length_penalty: alpha, 0 or more; a scalar or float32 [batch].
+        grow: gives the state more room; see `greedy_search`.
 
     Returns:
         `Hypotheses`, best first.
@@ -125,6 +128,7 @@ def beam_search(
             min_lengths=min_lengths,
             forbidden_ids=forbidden_ids,
             length_penalty=length_penalty,
+            grow=grow,
         )
     constraints = Constraints.create(
         eos_id=eos_id,
@@ -218,7 +222,7 @@ def beam_search(
         done=tf.fill([batch_size], False),
         model_state=as_tensors(state),
     )
-    (beams,) = tf.while_loop(unfinished, advance, (start,))
+    beams = search_loop(unfinished, advance, start, max_length=max_length, grow=grow)
 
     ids, scores = beams.finished_ids, beams.finished_scores
     tokens = (ids != pad_id) & (ids != eos_id)  # [batch, n_best, max_length]

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from keras_transformer.generation.constraints import Constraints
+from keras_transformer.generation.growth import Grow
 from keras_transformer.generation.hypotheses import Hypotheses
 from keras_transformer.generation.loop import LoopState, generate
 from keras_transformer.generation.step import State, StepModel
@@ -21,6 +22,7 @@ def greedy_search(
     min_lengths: tf.Tensor | None = None,
     forbidden_ids: tuple[int, ...] = (),
     length_penalty: float | tf.Tensor = 0.0,
+    grow: Grow | None = None,
 ) -> Hypotheses:
     """Takes the likeliest token at every step (the lower id on a tie) until EOS.
 
@@ -41,6 +43,10 @@ def greedy_search(
         forbidden_ids: ids never emitted besides PAD, such as BOS and UNK.
         length_penalty: alpha of the reported scores, a scalar or float32 [batch]; it changes
             nothing in what is found.
+        grow: the model's function that gives a state room for more tokens. Then `state` has room
+            for none yet, and gets it as the texts become longer, so that a short text does not
+            pay for the longest one allowed. By default `state` has room for `max_length`, and the
+            loop can be compiled by XLA.
 
     Returns:
         `Hypotheses` with `n_best` = 1.
@@ -73,6 +79,7 @@ def greedy_search(
         bos_id=bos_id,
         max_length=max_length,
         alpha=length_penalty,
+        grow=grow,
     )
 
 

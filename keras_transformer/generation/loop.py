@@ -6,6 +6,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_transformer.generation.constraints import Constraints
+from keras_transformer.generation.growth import Grow, search_loop
 from keras_transformer.generation.hypotheses import Hypotheses, ended, length_penalty
 from keras_transformer.generation.step import (
     State,
@@ -42,6 +43,7 @@ def generate(
     bos_id: int | tf.Tensor,
     max_length: int | tf.Tensor,
     alpha: float | tf.Tensor,
+    grow: Grow | None,
 ) -> Hypotheses:
     """Runs `choose` until every row has ended; see `greedy_search` for the arguments."""
 
@@ -76,7 +78,7 @@ def generate(
         done=tf.fill([batch_size], False),
         model_state=as_tensors(state),
     )
-    (loop,) = tf.while_loop(unfinished, advance, (start,))
+    loop = search_loop(unfinished, advance, start, max_length=max_length, grow=grow)
 
     ids = tf.transpose(loop.ids)  # [batch, max_length]
     tokens = (ids != constraints.pad_id) & (ids != constraints.eos_id)

@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from keras_transformer.generation import logits as processors
 from keras_transformer.generation.constraints import Constraints
+from keras_transformer.generation.growth import Grow
 from keras_transformer.generation.hypotheses import Hypotheses
 from keras_transformer.generation.loop import LoopState, generate
 from keras_transformer.generation.step import State, StepModel
@@ -26,6 +27,7 @@ def sample(
     top_k: int | tf.Tensor | None = None,
     top_p: float | tf.Tensor | None = None,
     repetition_penalty: float | tf.Tensor | None = None,
+    grow: Grow | None = None,
 ) -> Hypotheses:
     """Draws each token at random, by the probabilities that the processors leave.
 
@@ -41,7 +43,7 @@ def sample(
         repetition_penalty: 1 is off; of the emitted tokens, not of a prompt; see
             `logits.repetition_penalty`.
         model, state, batch_size, bos_id, eos_id, pad_id, max_length, max_lengths, min_lengths,
-            forbidden_ids: as for `greedy_search`.
+            forbidden_ids, grow: as for `greedy_search`.
 
     Returns:
         `Hypotheses` with `n_best` = 1; scores and log-probabilities are the model's own, without
@@ -93,6 +95,7 @@ def sample(
         bos_id=bos_id,
         max_length=max_length,
         alpha=0.0,
+        grow=grow,
     )
 
 

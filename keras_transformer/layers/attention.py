@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory
 from keras_transformer.layers.capture import record_attention
+from keras_transformer.layers.dense import dense
 from keras_transformer.layers.dot_product_attention import dot_product_attention
 from keras_transformer.layers.masks import causal_mask, combine_masks
 
@@ -111,27 +112,21 @@ class MultiHeadAttention(keras.layers.Layer):
         value_shape = value_shape or query_shape
         key_shape = key_shape or value_shape
         context_shape = (None, None, self.num_heads * self.value_dim)
-        self.query_dense = self._dense(self.num_heads * self.key_dim, "query", query_shape)
-        self.key_dense = self._dense(self.num_key_value_heads * self.key_dim, "key", key_shape)
-        self.value_dense = self._dense(
-            self.num_key_value_heads * self.value_dim, "value", value_shape
-        )
-        self.output_dense = self._dense(self.output_dim or query_shape[-1], "output", context_shape)
+        options = {
+            "use_bias": self.use_bias,
+            "kernel_initializer": self.kernel_initializer,
+            "dtype": self.dtype_policy,
+        }
+        kv_heads = self.num_key_value_heads
+        self.query_dense = dense(self.num_heads * self.key_dim, "query", query_shape, **options)
+        self.key_dense = dense(kv_heads * self.key_dim, "key", key_shape, **options)
+        self.value_dense = dense(kv_heads * self.value_dim, "value", value_shape, **options)
+        output_dim = self.output_dim or query_shape[-1]
+        self.output_dense = dense(output_dim, "output", context_shape, **options)
         if self.rotary is not None and not self.rotary.built:
             self.rotary.build((None, self.num_heads, None, self.key_dim))
         if self.position_bias is not None and not self.position_bias.built:
             self.position_bias.build((None,), (None,))
-
-    def _dense(self, units: int, name: str, input_shape: tuple) -> keras.layers.Dense:
-        dense = keras.layers.Dense(
-            units,
-            use_bias=self.use_bias,
-            kernel_initializer=self.kernel_initializer.clone(),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build(input_shape)
-        return dense
 
     def call(
         self,
@@ -206,7 +201,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self, batch_size: Tensor | int, length: Tensor | int, beams: int = 1
     ) -> KeyValueCache:
         """A cache for ``length`` positions of ``beams`` hypotheses for each row."""
-        shape = (length, batch_size, beams, self.num_key_value_heads)
+        shape = (batch_size, self.num_key_value_heads, length, beams)
         return KeyValueCache(
             ops.zeros((*shape, self.key_dim), self.compute_dtype),
             ops.zeros((*shape, self.value_dim), self.compute_dtype),
@@ -270,5 +265,4 @@ def _merge_heads(context: Tensor) -> Tensor:
 
 def _steps(heads: Tensor, cache: KeyValueCache) -> Tensor:
     """The time step of each of ``steps * beams`` positions: 0, 0, 1, 1, ... for two beams."""
-    beams = cache.keys.shape[2]
-    return ops.arange(ops.shape(heads)[2], dtype="int32") // beams
+    return ops.arange(ops.shape(heads)[2], dtype="int32") // cache.beams

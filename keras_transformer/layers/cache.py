@@ -10,14 +10,20 @@ Tensor = Any
 class KeyValueCache(NamedTuple):
     """Projected keys and values of the tokens so far, in a buffer of fixed size.
 
-    Time comes first, so that a step writes one contiguous slice with ``scatter_update``
-    (``slice_update`` would put an XLA-only op into the graph, which a default server refuses) and
-    the filled part is a prefix. Beams have an axis of their own: they are never re-ordered here;
-    which beam's past a query may see is a matter of its mask (see `ancestry_mask`).
+    The axes stand as the attention products want them, so that reading moves nothing. New
+    positions are written with ``scatter_update`` (``slice_update`` would put an XLA-only op into
+    the graph, which a default server refuses). Beams have an axis of their own: they are never
+    re-ordered here; which beam's past a query may see is a matter of its mask (see
+    `ancestry_mask`).
     """
 
-    keys: Tensor  # [time, batch, beams, kv_heads, key_dim]
-    values: Tensor  # [time, batch, beams, kv_heads, value_dim]
+    keys: Tensor  # [batch, kv_heads, time, beams, key_dim]
+    values: Tensor  # [batch, kv_heads, time, beams, value_dim]
+
+    @property
+    def beams(self) -> int:
+        """Hypotheses for each row of the batch."""
+        return self.keys.shape[3]
 
     def write(self, keys: Tensor, values: Tensor, index: Tensor) -> "KeyValueCache":
         """Stores new positions from ``index`` on.
@@ -36,9 +42,9 @@ class KeyValueCache(NamedTuple):
         """All positions as attention wants them: ``[batch, kv_heads, time * beams, dim]`` each."""
         return _read(self.keys), _read(self.values)
 
-    def prefix(self, length: Tensor) -> "KeyValueCache":
-        """The first ``length`` positions; a view that costs nothing, since time comes first."""
-        return KeyValueCache(self.keys[:length], self.values[:length])
+    def grow(self, length: Tensor | int) -> "KeyValueCache":
+        """The cache with room for ``length`` positions, at least as many as it has."""
+        return KeyValueCache(_grow(self.keys, length), _grow(self.values, length))
 
 
 class ProjectedMemory(NamedTuple):
@@ -69,17 +75,24 @@ def ancestry_mask(ancestors: Tensor, length: Tensor) -> Tensor:
 
 
 def _write(buffer: Tensor, new: Tensor, index: Tensor) -> Tensor:
-    time, _, beams, heads, dim = buffer.shape
+    _, heads, _, beams, dim = buffer.shape
+    batch, time = ops.shape(buffer)[0], ops.shape(buffer)[2]
     steps = ops.shape(new)[2] // beams
-    new = ops.reshape(new, (-1, heads, steps, beams, dim))
-    new = ops.transpose(new, (2, 0, 3, 1, 4))  # [steps, batch, beams, kv_heads, dim]
-    positions = index + ops.arange(steps, dtype="int32")  # [steps]
-    return ops.scatter_update(buffer, positions[:, None], ops.cast(new, buffer.dtype))
+    rows = ops.arange(batch * heads, dtype="int32") * time
+    places = rows[:, None] + (index + ops.arange(steps, dtype="int32"))  # [rows, steps]
+    flat = ops.reshape(buffer, (-1, beams * dim))  # [batch * kv_heads * time, beams * dim]
+    new = ops.reshape(new, (-1, beams * dim))  # [batch * kv_heads * steps, beams * dim]
+    flat = ops.scatter_update(flat, ops.reshape(places, (-1, 1)), ops.cast(new, buffer.dtype))
+    return ops.reshape(flat, (-1, heads, time, beams, dim))
 
 
 def _read(buffer: Tensor) -> Tensor:
-    time, (beams, heads, dim) = ops.shape(buffer)[0], buffer.shape[2:]
-    buffer = ops.transpose(buffer, (1, 3, 0, 2, 4))  # [batch, kv_heads, time, beams, dim]
-    return ops.reshape(
-        buffer, (-1, heads, time * beams, dim)
-    )  # [batch, kv_heads, time * beams, dim]
+    _, heads, _, beams, dim = buffer.shape
+    positions = ops.shape(buffer)[2] * beams
+    return ops.reshape(buffer, (-1, heads, positions, dim))  # [batch, kv_heads, time * beams, dim]
+
+
+def _grow(buffer: Tensor, length: Tensor | int) -> Tensor:
+    batch, heads, time, beams, dim = ops.shape(buffer)
+    room = ops.zeros((batch, heads, length - time, beams, dim), buffer.dtype)
+    return ops.concatenate([buffer, room], axis=2)  # [batch, kv_heads, length, beams, dim]

@@ -5,6 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.layers.dense import leading_shape
+
 Tensor = Any
 
 
@@ -79,7 +81,9 @@ class TokenEmbedding(keras.layers.Layer):
         # Computed in float32, not only cast to it: a bfloat16 logit of 40 may be off by 0.125.
         dtype = keras.backend.result_type(keras.backend.standardize_dtype(hidden.dtype), "float32")
         table = ops.cast(self.embeddings, dtype)
-        return ops.matmul(ops.cast(hidden, dtype), ops.transpose(table))  # [..., vocab_size]
+        rows = ops.reshape(ops.cast(hidden, dtype), (-1, self.hidden_size))  # [rows, hidden_size]
+        logits = ops.matmul(rows, ops.transpose(table))  # [rows, vocab_size]
+        return ops.reshape(logits, (*leading_shape(hidden), self.vocab_size))  # [..., vocab_size]
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor | None:
         if not keras.backend.is_int_dtype(inputs.dtype):  # hidden states on the way to logits

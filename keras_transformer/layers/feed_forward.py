@@ -6,6 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.layers.dense import dense
+
 Tensor = Any
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -83,22 +85,16 @@ class FeedForward(keras.layers.Layer):
     def build(self, input_shape: tuple) -> None:
         hidden_size = input_shape[-1]
         inner_shape = (*input_shape[:-1], self.intermediate_size)
-        self.input_dense = self._dense(self.intermediate_size, "input_dense", input_shape)
+        options = {
+            "use_bias": self.use_bias,
+            "kernel_initializer": self.kernel_initializer,
+            "dtype": self.dtype_policy,
+        }
+        self.input_dense = dense(self.intermediate_size, "input_dense", input_shape, **options)
         if self.gated:
-            self.gate_dense = self._dense(self.intermediate_size, "gate_dense", input_shape)
-        self.output_dense = self._dense(hidden_size, "output_dense", inner_shape)
+            self.gate_dense = dense(self.intermediate_size, "gate_dense", input_shape, **options)
+        self.output_dense = dense(hidden_size, "output_dense", inner_shape, **options)
         self.dropout = keras.layers.Dropout(self.activation_dropout, dtype=self.dtype_policy)
-
-    def _dense(self, units: int, name: str, input_shape: tuple) -> keras.layers.Dense:
-        dense = keras.layers.Dense(
-            units,
-            use_bias=self.use_bias,
-            kernel_initializer=self.kernel_initializer.clone(),
-            dtype=self.dtype_policy,
-            name=name,
-        )
-        dense.build(input_shape)
-        return dense
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         hidden = self.input_dense(inputs)  # [batch, length, intermediate_size]

@@ -18,6 +18,7 @@ from keras_transformer.layers import (
     TokenEmbedding,
     ancestry_mask,
 )
+from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.masks import padding_mask
 from keras_transformer.models.transformer_config import TransformerConfig
 
@@ -29,7 +30,7 @@ class DecodingState(NamedTuple):
 
     index: Tensor  # int32 scalar: position of the next token
     ancestors: Tensor  # int32 [time, batch, beams]: which beam wrote each position of a beam's past
-    caches: tuple[KeyValueCache, ...]  # one for each layer, [time, batch, beams, kv_heads, dim]
+    caches: tuple[KeyValueCache, ...]  # one for each layer, [batch, kv_heads, time, beams, dim]
     memories: tuple[
         ProjectedMemory, ...
     ]  # one for each layer, [batch, kv_heads, source_length, dim]
@@ -110,7 +111,7 @@ class Transformer(keras.Model):
         )
         if not config.tie_word_embeddings:
             # The logits feed softmax and loss: float32 whatever the policy.
-            self.output_dense = keras.layers.Dense(
+            self.output_dense = Dense(
                 config.output_size, use_bias=False, dtype="float32", name="output"
             )
 
@@ -223,7 +224,7 @@ class Transformer(keras.Model):
 
         Args:
             source: integer ``[batch, source_length]``.
-            max_length: how many tokens may be generated at most.
+            max_length: how many tokens there is room for; `grow` gives more.
             beams: hypotheses for each source.
 
         Raises:
@@ -278,6 +279,16 @@ class Transformer(keras.Model):
         logits = self._logits(hidden)  # [batch, beams, output_size]
         logits = ops.reshape(logits, (-1, self.config.output_size))  # [batch * beams, output_size]
         return logits, state._replace(index=index + 1, ancestors=ancestors, caches=caches)
+
+    def grow(self, state: DecodingState, max_length: Tensor | int) -> DecodingState:
+        """The state with room for ``max_length`` tokens, at least as many as it had room for."""
+        time, batch, beams = ops.shape(state.ancestors)
+        own = ops.arange(beams, dtype="int32")
+        room = ops.broadcast_to(own, (max_length - time, batch, beams))
+        return state._replace(
+            ancestors=ops.concatenate([state.ancestors, room], axis=0),
+            caches=tuple(cache.grow(max_length) for cache in state.caches),
+        )
 
     def reorder(self, state: DecodingState, rows: Tensor) -> DecodingState:
         """The state after beams were chosen: hypothesis ``i`` goes on from what was ``rows[i]``.

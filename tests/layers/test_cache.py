@@ -100,19 +100,20 @@ def test_ancestry_mask_follows_a_beam_through_its_changes():
     assert_array_equal(mask[0, 0], np.array(expected, bool))
 
 
-def test_a_prefix_of_the_cache_is_enough():
+def test_a_cache_that_grows_keeps_what_it_holds():
     attention = layers.MultiHeadAttention(num_heads=2, key_dim=4)
     x = sequence()
     attention(x)
-    cache = attention.empty_cache(3, LENGTH)
+    cache = attention.empty_cache(3, 2)
     _, cache = attention(
-        x[:, :2], attention_mask=masks.causal_mask(2, LENGTH), cache=cache, cache_index=0
+        x[:, :2], attention_mask=masks.causal_mask(2, 2), cache=cache, cache_index=0
     )
-    assert cache.prefix(3).keys.shape == (3, 3, 1, 2, 4)
-    short, _ = attention(
-        x[:, 2:3], attention_mask=masks.causal_mask(1, 3, 2), cache=cache.prefix(3), cache_index=2
+    cache = cache.grow(5)
+    assert cache.keys.shape == (3, 2, 5, 1, 4)
+    output, _ = attention(
+        x[:, 2:3], attention_mask=masks.causal_mask(1, 5, 2), cache=cache, cache_index=2
     )
-    assert_allclose(short, attention(x, use_causal_mask=True)[:, 2:3], atol=1e-5)
+    assert_allclose(output, attention(x, use_causal_mask=True)[:, 2:3], atol=1e-5)
 
 
 def test_projected_memory_is_computed_once_and_serves_all_steps():

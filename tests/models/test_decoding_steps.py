@@ -50,6 +50,22 @@ def test_beams_that_change_places_equal_the_full_pass(model):
         histories = np.concatenate([histories[rows], tokens], axis=1)
 
 
+def test_a_state_that_grows_gives_the_logits_of_one_with_room_from_the_start(model):
+    batch = small.batch()
+    roomy = model.start(batch["source"], max_length=STEPS, beams=2)
+    growing = model.start(batch["source"], max_length=0, beams=2)
+    swap = np.array([1, 0, 3, 2, 5, 4], "int32")
+    for t in range(STEPS):
+        if t in (0, 1, 3):
+            growing = model.grow(growing, (t + 1) * 2)
+        ids = np.repeat(batch["target"][:, t], 2)
+        logits, growing = model.step(ids, growing)
+        expected, roomy = model.step(ids, roomy)
+        assert_allclose(logits, expected, atol=1e-5, rtol=1e-5)
+        growing, roomy = model.reorder(growing, swap), model.reorder(roomy, swap)
+    assert growing.ancestors.shape == (8, 3, 2)
+
+
 @pytest.mark.parametrize("model", ["paper", "buckets"], indirect=True)
 def test_a_sentence_decodes_alone_as_in_a_batch(model):
     batch = small.batch()
