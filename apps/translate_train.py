@@ -5,6 +5,7 @@ Without arguments it learns Chinese-English from sentences that come with the pa
 
 import itertools
 import json
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,6 +36,7 @@ from keras_transformer.training import (
     TokenAccuracy,
     TokenCrossEntropy,
     TrainingCheckpoint,
+    TrainingInterrupted,
     TrainingProgress,
     adamw,
     set_seed,
@@ -42,15 +44,9 @@ from keras_transformer.training import (
 
 
 def main() -> None:
-    options = command_line.parse(TranslateTrainOptions, __doc__)
+    options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
     run = Path(options.output)
-    checkpoints, options_file = run / "checkpoints", run / "options.yaml"
-    if options.resume:  # what is not given now is as it was
-        if not options_file.is_file():
-            raise ValueError(
-                f"{run} holds no run to resume: there is no {options_file.name} in it."
-            )
-        options = command_line.parse(TranslateTrainOptions, __doc__, config=options_file)
+    checkpoints = run / "checkpoints"
     if checkpoints.is_dir() and not options.resume:
         raise ValueError(
             f"{run} holds a run already: give --resume to go on with it, or another --output."
@@ -126,9 +122,14 @@ def tokenizers(
     texts = [train.sources, train.targets]
     if not options.separate_vocabularies:
         names, texts = ["tokenizer"], [lambda: both_sides(train)]
+    missing = [name for name in names if not (run / name).is_dir()]
+    if options.resume and missing:
+        raise ValueError(
+            f"{run} holds no {missing[0]}: its run had another choice of --separate-vocabularies."
+        )
     found = []
     for name, sides in zip(names, texts, strict=True):
-        if not (options.resume and (run / name).is_dir()):
+        if not options.resume:
             train_tokenizer(options, sides()).save(run / name)
         found.append(load_tokenizer(run / name))
     return found[0], found[-1]
@@ -226,38 +227,39 @@ def fit(
         patience=options.patience,
         average=bool(options.ema),
     )
-    limits = [TimeLimit(options.max_minutes)] if options.max_minutes else []
-    limits += [StepLimit(options.max_steps)] if options.max_steps else []
-    tracked = [scoring, *(limit for limit in limits if isinstance(limit, TimeLimit))]
-    stop = StopOnSignal()
+    time_limit = TimeLimit(options.max_minutes or math.inf)
+    limits = [time_limit, *([StepLimit(options.max_steps)] if options.max_steps else [])]
     checkpoint = TrainingCheckpoint(
-        checkpoints, clock=batches.clock, track=tracked, every_steps=500, keep=2
+        checkpoints, clock=batches.clock, track=[scoring, time_limit], every_steps=500, keep=2
     )
     first_epoch = checkpoint.restore(model) if options.resume else 0
     # Only now is it sure that a resumed run goes with these options.
-    command_line.write_options(options, checkpoints.parent / "options.yaml")
-    model.fit(
-        batches.dataset,
-        validation_data=valid_batches.dataset,
-        initial_epoch=first_epoch,
-        epochs=options.epochs,
-        verbose=0,
-        shuffle=False,  # the batches are shuffled already
-        callbacks=[
-            stop,
-            *limits,
-            Throughput(),
-            scoring,
-            keras.callbacks.TensorBoard(str(checkpoints.parent / "tensorboard")),
-            TrainingProgress(limits=tuple(limits)),
-            checkpoint,
-        ],
-    )
-    if stop.received is not None:
-        raise SystemExit(
-            f"Stopped by {stop.received.name}; everything is saved: go on with --resume."
+    command_line.write_options(options, checkpoints.parent)
+    over = any(callback.is_over(model) for callback in (*limits, scoring))
+    stop = StopOnSignal()
+    try:
+        model.fit(
+            batches.dataset,
+            validation_data=valid_batches.dataset,
+            initial_epoch=first_epoch,
+            epochs=first_epoch if over else options.epochs,
+            verbose=0,
+            shuffle=False,  # the batches are shuffled already
+            callbacks=[
+                stop,
+                *limits,
+                Throughput(),
+                scoring,
+                keras.callbacks.TensorBoard(str(checkpoints.parent / "tensorboard")),
+                TrainingProgress(limits=tuple(limits)),
+                checkpoint,
+            ],
         )
-    return scoring.history
+    except TrainingInterrupted as interruption:
+        raise SystemExit(f"{interruption} Nothing is lost: go on with --resume.") from None
+    if stop.received is not None:  # in the last scores, with which training was over
+        raise SystemExit(f"Stopped by {stop.received.name} after training: go on with --resume.")
+    return [(epoch + 1, value) for epoch, value in scoring.history]
 
 
 def score(

@@ -2,7 +2,12 @@
 
 from keras_transformer.training.averaging import average_checkpoints, averaged_weights
 from keras_transformer.training.checkpointing import TrainingCheckpoint, load_weights
-from keras_transformer.training.limits import StepLimit, StopOnSignal, TimeLimit
+from keras_transformer.training.limits import (
+    StepLimit,
+    StopOnSignal,
+    TimeLimit,
+    TrainingInterrupted,
+)
 from keras_transformer.training.losses import TokenCrossEntropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss
 from keras_transformer.training.optimizers import TransformerAdamW, adamw
@@ -29,6 +34,7 @@ __all__ = [
     "TokenCrossEntropy",
     "TokenLoss",
     "TrainingCheckpoint",
+    "TrainingInterrupted",
     "TrainingProgress",
     "TransformerAdamW",
     "adamw",

@@ -58,23 +58,31 @@ class Checkpoint:
         return values
 
 
+Named = tuple[str, np.ndarray]
+
+
+def named_arrays(variables: Sequence[keras.Variable]) -> list[Named]:
+    """Each variable's path and present value."""
+    return [(variable.path, keras.ops.convert_to_numpy(variable)) for variable in variables]
+
+
 def write_checkpoint(
-    path: str | PathLike, groups: dict[str, Sequence[keras.Variable]], state: dict[str, Any]
+    path: str | PathLike, groups: dict[str, Sequence[Named]], state: dict[str, Any]
 ) -> None:
     """Write a checkpoint; a reader sees the old file or the new one, never a part.
 
     Args:
         path: the file to make or replace, in an existing directory.
-        groups: the variables of each group.
+        groups: the variables of each group, as `named_arrays` gives them.
         state: plain values (what JSON can hold) and arrays, nested at will.
     """
     path = Path(path)
     arrays: dict[str, np.ndarray] = {}
     names = {}
     for group, variables in groups.items():
-        names[group] = [variable.path for variable in variables]
-        for index, variable in enumerate(variables):
-            arrays[f"{group}/{index}"] = keras.ops.convert_to_numpy(variable)
+        names[group] = [name for name, _ in variables]
+        for index, (_, value) in enumerate(variables):
+            arrays[f"{group}/{index}"] = value
     content = {"format": _FORMAT, "names": names, "state": _without_arrays(state, arrays)}
     arrays[_STATE] = np.array(json.dumps(content))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

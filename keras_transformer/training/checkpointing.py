@@ -13,6 +13,8 @@ import numpy as np
 from keras_transformer.training.callback_state import check_resumable, get_state, set_state
 from keras_transformer.training.checkpoint_files import (
     Checkpoint,
+    Named,
+    named_arrays,
     read_checkpoint,
     write_checkpoint,
 )
@@ -40,8 +42,9 @@ class TrainingCheckpoint(keras.callbacks.Callback):
     all randomness in the model comes from Keras' seed generators.
 
     Files are written at the end of each epoch, every `every_steps` batches, and when another
-    callback stops the training within an epoch; they appear whole or not at all. Put this callback
-    last in the list, so that it sees what the others did.
+    callback stops the training within an epoch (again after the scores of such an epoch, so that
+    nothing of a run that reached its limit is lost); they appear whole or not at all. Put this
+    callback last in the list, so that it sees what the others did.
 
     Args:
         directory: where the files go; made when missing.
@@ -95,6 +98,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         self._skipped = 0  # batches of this epoch that an earlier run has seen
         self._saved_at = 0  # batches of this epoch in the latest file
         self._stopped_within = False
+        self._when_stopped: tuple[list[Named], list[dict]] = ([], [])  # metrics, callbacks
 
     # Restoring.
 
@@ -110,8 +114,9 @@ class TrainingCheckpoint(keras.callbacks.Callback):
     def restore(self, model: keras.Model, path: str | PathLike | None = None) -> int:
         """Bring a compiled, built model to the latest checkpoint, or to that in `path`.
 
-        The optimizer may have another learning rate or schedule than the saved one: then its own
-        rate goes on from the saved step.
+        The tracked callbacks get their memory back too, so that they can be asked whether the
+        training is over. The optimizer may have another learning rate or schedule than the saved
+        one: then its own rate goes on from the saved step.
 
         Returns:
             The epoch to pass to `fit` as `initial_epoch`; 0 when there is no checkpoint.
@@ -146,10 +151,23 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         if self.clock is not None:
             self.clock.epoch, self.clock.skip_batches = epoch, batch
         self._restored = saved
+        self._remind(saved, at_end=True)
         return epoch
 
+    def _remind(self, saved: Checkpoint, at_end: bool) -> None:
+        """Gives the tracked callbacks their memory.
+
+        `at_end`: also of what they did after the last batch of a run that reached its limit within
+        an epoch. A run that goes on forgets that, as one without the limit would not have done it.
+        """
+        states = saved.state["callbacks"]
+        if at_end and saved.state.get("callbacks_at_end"):
+            states = saved.state["callbacks_at_end"]
+        for callback, state in zip(self.track, states, strict=True):
+            set_state(callback, state)
+
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
-        """Set the clock; take up the state that `fit` resets before its first epoch."""
+        """Set the clock; take up the metrics that `fit` resets before its first epoch."""
         self._epoch, self._skipped = epoch, 0
         self._stopped_within = False
         saved, self._restored = self._restored, None
@@ -161,7 +179,10 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             self.clock.epoch, self.clock.skip_batches = epoch, self._skipped
 
     def on_train_begin(self, logs=None) -> None:
-        """Refuse data with which a resumed run could not be exact."""
+        """Give the others their memory, which they lose when `fit` begins; refuse some data."""
+        if self._restored is not None:
+            goes_on = self.params["epochs"] > self._restored.state["epoch"]
+            self._remind(self._restored, at_end=not goes_on)
         # At the end of such data `fit` runs a step without a batch, which may or may not count as
         # one before it fails; and it takes the first epoch's number of batches for that of all.
         if self.clock is not None and self.params.get("steps") is None:
@@ -181,8 +202,6 @@ class TrainingCheckpoint(keras.callbacks.Callback):
                 f"{saved.path}: goes on with epoch {saved.state['epoch']}, but fit begins with "
                 f"{epoch}; pass what restore() returned as initial_epoch."
             )
-        for callback, state in zip(self.track, saved.state["callbacks"], strict=True):
-            set_state(callback, state)
         if self.clock is None or not saved.state["batch"]:
             return
         self._skipped = saved.state["batch"]
@@ -205,15 +224,21 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         self._stopped_within = self.model.stop_training
         due = self.every_steps and done - self._saved_at >= self.every_steps
         if self._stopped_within or due:
-            self._save(self._epoch, done)
+            # Validation and scores will change these.
+            self._when_stopped = (named_arrays(self.model.metrics_variables), self._states())
+            self._save(self._epoch, done, *self._when_stopped)
 
     def on_epoch_end(self, epoch: int, logs=None) -> None:
-        """Save the state between two epochs, with the epoch's score."""
+        """Save the state after the epoch; after a part of one, add what the scores were."""
         if self._stopped_within:
-            return  # The epoch is not over: saved at its last batch, before validation.
+            self._save(self._epoch, self._saved_at, *self._when_stopped, at_end=self._states())
+            return
         if self.monitor is not None:
             self._judge(epoch, logs or {})
-        self._save(epoch + 1, 0)
+        self._save(epoch + 1, 0, [], self._states())
+
+    def _states(self) -> list[dict[str, Any]]:
+        return [get_state(callback) for callback in self.track]
 
     def _judge(self, epoch: int, logs: dict[str, float]) -> None:
         if self.monitor not in logs:
@@ -223,18 +248,26 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         if self.best_score is None or sign * score > sign * self.best_score:
             self.best_score, self.best_file = score, _file_name(epoch + 1, 0)
 
-    def _save(self, epoch: int, batch: int) -> None:
+    def _save(
+        self,
+        epoch: int,
+        batch: int,
+        metrics: list[Named],
+        callbacks: list[dict[str, Any]],
+        at_end: list[dict[str, Any]] | None = None,
+    ) -> None:
         state: dict[str, Any] = {
             "epoch": epoch,
             "batch": batch,
             "best_score": self.best_score,
             "best_file": self.best_file,
-            "callbacks": [get_state(callback) for callback in self.track],
+            "callbacks": callbacks,
+            "callbacks_at_end": at_end,
         }
         groups = {
-            "model": self.model.variables,
-            "optimizer": self.model.optimizer.variables,
-            "metrics": self.model.metrics_variables if batch else [],
+            "model": named_arrays(self.model.variables),
+            "optimizer": named_arrays(self.model.optimizer.variables),
+            "metrics": metrics,
         }
         self.directory.mkdir(parents=True, exist_ok=True)
         write_checkpoint(self.directory / _file_name(epoch, batch), groups, state)

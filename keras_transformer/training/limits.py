@@ -15,7 +15,7 @@ class TimeLimit(keras.callbacks.Callback):
     Tracked by a `TrainingCheckpoint`, the time of earlier runs counts too.
 
     Args:
-        minutes: time in `fit`, validation included.
+        minutes: time in `fit`, validation included; `math.inf` only measures it.
 
     Raises:
         ValueError: when not positive.
@@ -43,13 +43,17 @@ class TimeLimit(keras.callbacks.Callback):
         """Seconds until the limit, at least 0."""
         return max(0.0, 60 * self.minutes - self.seconds_used)
 
+    def is_over(self, model: keras.Model) -> bool:
+        """Whether there is no time left to train the model."""
+        return self.seconds_left == 0
+
     def on_train_begin(self, logs=None) -> None:
         """Start the watch."""
         self._begin = time.monotonic()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
         """Stop when the time is up."""
-        if self.seconds_left == 0:
+        if self.is_over(self.model):
             self.reached = self.model.stop_training = True
 
     def on_train_end(self, logs=None) -> None:
@@ -85,6 +89,10 @@ class StepLimit(keras.callbacks.Callback):
         self.reached = False
         self._batches_left = 0
 
+    def is_over(self, model: keras.Model) -> bool:
+        """Whether the model has had all its updates."""
+        return int(model.optimizer.iterations) >= self.steps
+
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
         """Count from the optimizer's step."""
         self._batches_left = self.steps - int(self.model.optimizer.iterations)
@@ -92,15 +100,20 @@ class StepLimit(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs=None) -> None:
         """Stop at the limit."""
         # A batch makes at most one update: only near the end is the device asked for its count.
-        if batch + 1 >= self._batches_left and int(self.model.optimizer.iterations) >= self.steps:
+        if batch + 1 >= self._batches_left and self.is_over(self.model):
             self.reached = self.model.stop_training = True
+
+
+class TrainingInterrupted(SystemExit):
+    """`StopOnSignal` ended a training; uncaught, it ends the process with its one sentence."""
 
 
 class StopOnSignal(keras.callbacks.Callback):
     """Stops at the end of the batch after Ctrl-C or SIGTERM; a second signal acts at once.
 
-    With a `TrainingCheckpoint` later in the list, nothing is lost. Outside the main thread, where
-    Python has no signal handlers, it does nothing.
+    `fit` is left by `TrainingInterrupted`, without validation and scores, which take time and are
+    no part of the training. With a `TrainingCheckpoint` later in the list, nothing is lost.
+    Outside the main thread, where Python has no signal handlers, it does nothing.
 
     Args:
         signals: the signals to act on.
@@ -112,11 +125,12 @@ class StopOnSignal(keras.callbacks.Callback):
         super().__init__()
         self.signals = signals
         self.received: signal.Signals | None = None
+        self._stopped = False
         self._previous: dict[signal.Signals, Any] = {}
 
     def on_train_begin(self, logs=None) -> None:
         """Listen."""
-        self.received = None
+        self.received, self._stopped = None, False
         if threading.current_thread() is threading.main_thread():
             self._previous = {
                 number: signal.signal(number, self._receive) for number in self.signals
@@ -133,9 +147,21 @@ class StopOnSignal(keras.callbacks.Callback):
         self._restore_handlers()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
-        """Stop if there was a signal."""
+        """Stop if there was a signal; callbacks later in the list still see the batch."""
         if self.received is not None:
-            self.model.stop_training = True
+            self._stopped = self.model.stop_training = True
+
+    def on_test_begin(self, logs=None) -> None:
+        """Leave before validation."""
+        self._leave()
+
+    def on_epoch_end(self, epoch: int, logs=None) -> None:
+        """Leave where there is no validation."""
+        self._leave()
+
+    def _leave(self) -> None:
+        if self._stopped:
+            raise TrainingInterrupted(f"Training was stopped by {self.received.name}.")
 
     def on_train_end(self, logs=None) -> None:
         """Listen no more."""

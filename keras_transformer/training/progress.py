@@ -1,5 +1,6 @@
 """How fast a training runs, how well, and how long it will take."""
 
+import math
 import time
 
 import keras
@@ -78,8 +79,8 @@ class TrainingProgress(keras.callbacks.Callback):
 
     def on_train_begin(self, logs=None) -> None:
         """Set up the bar."""
-        self._begin = time.monotonic()
         self._batches = 0  # in all epochs of this run
+        self._warm: tuple[float, int] | None = None  # when the first call was done; its batches
         self._epoch_length = self.params.get("steps")
         if self.console.is_terminal:
             self._bar = Progress(
@@ -104,6 +105,7 @@ class TrainingProgress(keras.callbacks.Callback):
         self._batches += batch + 1 - self._in_epoch
         self._in_epoch = batch + 1
         now = time.monotonic()
+        self._warm = self._warm or (now, self._batches)
         if now - self._shown >= (self.interval if self._bar is None else 0.5):
             self._show(now, logs or {})
 
@@ -154,17 +156,26 @@ class TrainingProgress(keras.callbacks.Callback):
     def _seconds_left(self, now: float) -> float | None:
         """The time to the end of the last epoch or the first limit, as far as they can be known."""
         ends = [limit.seconds_left for limit in self.limits if isinstance(limit, TimeLimit)]
-        per_batch = (now - self._begin) / max(self._batches, 1)
+        ends = [seconds for seconds in ends if seconds < math.inf]
+        # The first call is left out: it takes the time of building the graph.
+        begin, batches = self._warm or (now, self._batches)
+        if self._batches > batches:
+            per_batch = (now - begin) / (self._batches - batches)
+            ends += [per_batch * left for left in self._batches_left()]
+        return min(ends, default=None)
+
+    def _batches_left(self) -> list[int]:
+        """Batches to the step limit, and to the end of the last epoch."""
+        left = []
         for limit in self.limits:
             if isinstance(limit, StepLimit):
                 updates = limit.steps - int(self.model.optimizer.iterations)
                 every = getattr(self.model.optimizer, "gradient_accumulation_steps", None) or 1
-                ends.append(updates * every * per_batch)
+                left.append(updates * every)
         if self._epoch_length:
             epochs = self.params["epochs"] - self._epoch
-            batches = epochs * self._epoch_length - self._in_epoch
-            ends.append(max(batches, 0) * per_batch)
-        return min(ends, default=None)
+            left.append(max(epochs * self._epoch_length - self._in_epoch, 0))
+        return left
 
 
 def count_tokens(model: keras.Model) -> float | None:

@@ -27,7 +27,7 @@ class ScoreCallback(keras.callbacks.Callback):
         average: score (and keep) the running mean of the weights; needs `adamw(ema=...)`.
 
     Raises:
-        ValueError: for arguments out of range, or a score that is not finite.
+        ValueError: for arguments out of range, or when a score or the loss is not finite.
 
     >>> bleu = ScoreCallback(lambda model: 12.5, name="bleu", patience=3)
     """
@@ -66,18 +66,27 @@ class ScoreCallback(keras.callbacks.Callback):
         self.stopped_early = False
         self._since_best = 0
 
+    def is_over(self, model: keras.Model) -> bool:
+        """Whether patience is at an end."""
+        return self.patience is not None and self._since_best >= self.patience
+
     def on_train_begin(self, logs=None) -> None:
         """Begin anew."""
         self._forget()
 
     def on_epoch_end(self, epoch: int, logs: dict | None = None) -> None:
         """Score, compare, and stop when patience is over."""
+        if not math.isfinite(loss := (logs or {}).get("loss", 0.0)):
+            raise ValueError(
+                f"The loss of epoch {epoch + 1} is {loss}: training went astray. A lower learning "
+                "rate, a longer warm-up or a shorter longest gradient may help."
+            )
         if (epoch + 1) % self.every and not self.model.stop_training and not self._is_last(epoch):
             return
         with averaged_weights(self.model) if self.average else nullcontext():
             score = float(self.score(self.model))
             if not math.isfinite(score):
-                raise ValueError(f"The score {self.name} of epoch {epoch} is {score}.")
+                raise ValueError(f"The score {self.name} of epoch {epoch + 1} is {score}.")
             self.history.append((epoch, score))
             sign = 1 if self.mode == "max" else -1
             if self.best is None or sign * score > sign * self.best:
@@ -88,7 +97,7 @@ class ScoreCallback(keras.callbacks.Callback):
                 self._since_best += 1
         if logs is not None:
             logs[self.name] = score
-        if self.patience is not None and self._since_best >= self.patience:
+        if self.is_over(self.model):
             self.stopped_early = self.model.stop_training = True
 
     def on_train_end(self, logs=None) -> None:
@@ -102,7 +111,7 @@ class ScoreCallback(keras.callbacks.Callback):
     def training_state(self) -> dict[str, Any]:
         """The scores, and the best weights."""
         return {
-            "history": self.history,
+            "history": list(self.history),
             "best": self.best,
             "best_epoch": self.best_epoch,
             "best_weights": self.best_weights,

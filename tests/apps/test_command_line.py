@@ -87,7 +87,7 @@ def test_the_written_options_give_the_same_run(parse, tmp_path):
         source="a b.txt", target="ü: #1.txt", model={"hidden_dropout": 0.3}, max_steps=9,
         schedule="cosine", ema=0.0, reverse=True, learning_rate=1e-4, bleu_tokenize="zh",
     )  # fmt: skip
-    command_line.write_options(options, tmp_path / "options.yaml")
+    command_line.write_options(options, tmp_path)
     again = parse("--config", tmp_path / "options.yaml", options_class=TranslateTrainOptions)
     assert again == options
     assert [path.name for path in tmp_path.iterdir()] == ["options.yaml"]
@@ -179,3 +179,21 @@ def test_a_reader_that_goes_away_is_no_error():
 def test_options_that_do_not_fit_together_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         TranslateTrainOptions(**options)
+
+
+def test_a_resumed_run_is_checked_with_its_own_options(monkeypatch, tmp_path):
+    first = TranslateTrainOptions(schedule="cosine", max_steps=9, output=str(tmp_path))
+    command_line.write_options(first, tmp_path)
+    arguments = ["--resume", "--schedule", "linear", "--output", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["program.py", *arguments])
+    found = command_line.parse_resumable(TranslateTrainOptions, None)
+    assert (found.schedule, found.max_steps, found.resume) == ("linear", 9, True)
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(monkeypatch):
+    def main():
+        raise PermissionError(13, "Permission denied", "runs")
+
+    monkeypatch.setattr(sys, "argv", ["program.py"])
+    with pytest.raises(SystemExit, match=r"^program.py: .*Permission denied: 'runs'$"):
+        command_line.run(main)

@@ -163,7 +163,7 @@ def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch,
     assert scores[0] >= scores[1] and scores[2] >= scores[3] and all(s <= 0 for s in scores)
     with pytest.raises(SystemExit, match="gives 2 translations, not 3"):
         here(monkeypatch, "translate", ["--model", str(model), "--n-best", "3"])
-    with pytest.raises(SystemExit, match="beam size and length penalty are fixed"):
+    with pytest.raises(SystemExit, match="search is fixed"):
         here(monkeypatch, "translate", ["--model", str(model), "--beam-size", "3"])
 
 
@@ -173,6 +173,26 @@ def test_a_run_is_not_overwritten(runs, monkeypatch):
     with pytest.raises(SystemExit, match="holds a run already: give --resume"):
         here(monkeypatch, "translate_train", flags(folder, "straight", 12))
     assert (folder / "straight" / "model.weights.h5").stat().st_mtime_ns == before
+
+
+def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
+    folder, _ = runs
+    run = folder / "straight"
+    before, results = weights(run), (run / "results.json").read_text()
+    # Another limit of the time does not matter: the updates are all made.
+    again = [*flags(folder, "straight", 12), "--resume", "--max-minutes", "9"]
+    here(monkeypatch, "translate_train", again)
+    for name, value in weights(run).items():
+        np.testing.assert_array_equal(value, before[name], err_msg=name)
+    assert (run / "results.json").read_text() == results
+
+
+def test_a_resumed_run_keeps_its_vocabularies(runs, monkeypatch):
+    folder, _ = runs
+    again = [*flags(folder, "straight", 12), "--resume", "--separate-vocabularies"]
+    with pytest.raises(SystemExit, match="no source_tokenizer: .* of --separate-vocabularies"):
+        here(monkeypatch, "translate_train", again)
+    assert not (folder / "straight" / "source_tokenizer").exists()
 
 
 @pytest.mark.parametrize("longer", ["source", "target"])

@@ -19,6 +19,7 @@ from keras_transformer.training import (
     Throughput,
     TimeLimit,
     TrainingCheckpoint,
+    TrainingInterrupted,
     TrainingProgress,
     adamw,
     limits,
@@ -92,7 +93,10 @@ def test_a_signal_stops_after_the_batch_and_is_saved(number, model, tmp_path):
     stop = StopOnSignal()
     checkpoint = TrainingCheckpoint(tmp_path)
     send = at_step(6, lambda: os.kill(os.getpid(), number))
-    fit(model, send, stop, checkpoint)
+    score = ScoreCallback(lambda m: 1.0)
+    with pytest.raises(TrainingInterrupted, match=f"stopped by {number.name}"):
+        fit(model, send, stop, score, checkpoint)
+    assert score.history == [(0, 1.0)]  # the epoch that was cut is not scored
     assert stop.received == number
     assert int(model.optimizer.iterations) == 6
     assert checkpoint.paths()[-1].name == "epoch-0001-batch-00000002.npz"
@@ -156,7 +160,7 @@ def test_score_of_the_averaged_weights(model):
 
 
 def test_a_score_that_is_no_number_is_refused(model):
-    with pytest.raises(ValueError, match="The score bleu of epoch 0 is nan"):
+    with pytest.raises(ValueError, match="The score bleu of epoch 1 is nan"):
         fit(model, ScoreCallback(lambda m: float("nan")))
 
 

@@ -17,7 +17,11 @@ from keras_transformer.training import (
     average_checkpoints,
     load_weights,
 )
-from keras_transformer.training.checkpoint_files import read_checkpoint, write_checkpoint
+from keras_transformer.training.checkpoint_files import (
+    named_arrays,
+    read_checkpoint,
+    write_checkpoint,
+)
 
 EPOCHS = 3  # of 4 batches
 
@@ -48,23 +52,25 @@ class Rates(keras.callbacks.Callback):
         self.rates[step] = float(self.model.optimizer.learning_rate)
 
 
-def train(directory, kill_at=None, every_steps=1, epochs=EPOCHS, extra=()):
+def train(directory, kill_at=None, every_steps=1, epochs=EPOCHS, limits=(), restore_best=False):
     """Train, or go on, in fresh objects; gives the model, its score callback, rates and history."""
     data, model = tiny.ClockedData(), tiny.tiny_model()
-    score = ScoreCallback(lambda m: float(np.abs(m.get_weights()[0]).sum()), restore_best=False)
+    score = ScoreCallback(
+        lambda m: float(np.abs(m.get_weights()[0]).sum()), restore_best=restore_best
+    )
     stopping = keras.callbacks.EarlyStopping("loss", patience=9)
     checkpoint = TrainingCheckpoint(
         directory, clock=data, track=[score, stopping], every_steps=every_steps
     )
     first = checkpoint.restore(model)
     rates = Rates()
-    callbacks = [rates, score, stopping, *extra, checkpoint]
+    callbacks = [*limits, rates, score, stopping, checkpoint]
     if kill_at is not None:
         callbacks.append(Kill(kill_at))
     history = model.fit(
         data.dataset,
         initial_epoch=first,
-        epochs=epochs,
+        epochs=first if any(limit.is_over(model) for limit in limits) else epochs,
         verbose=0,
         shuffle=False,
         callbacks=callbacks,
@@ -108,10 +114,20 @@ def test_killed_between_checkpoints_goes_back_to_the_last(whole, tmp_path):
 
 
 def test_stopped_by_a_limit_within_an_epoch_goes_on_there(whole, tmp_path):
-    train(tmp_path, every_steps=None, extra=[StepLimit(6)])
+    train(tmp_path, every_steps=None, limits=[StepLimit(6)])
     assert sorted(p.name for p in tmp_path.iterdir())[-1] == "epoch-0001-batch-00000002.npz"
     resumed, *_ = train(tmp_path)
     tiny.assert_same_bits(resumed, tiny.weights(whole[0]))
+
+
+def test_a_training_that_is_over_stays_as_it_was_when_resumed(tmp_path):
+    options = dict(every_steps=None, limits=[StepLimit(6)], restore_best=True)
+    model, score, *_ = train(tmp_path, **options)
+    assert [epoch for epoch, _ in score.history] == [0, 1]  # the second after two batches of four
+    again, score_again, _, rates, _ = train(tmp_path, **options)
+    assert rates == {}  # not one update more
+    assert score_again.history == score.history
+    tiny.assert_same_bits(again, tiny.weights(model))
 
 
 def test_resumed_at_an_epoch_border_equals_uninterrupted(whole, tmp_path):
@@ -199,7 +215,7 @@ def test_the_last_and_the_best_files_stay(tmp_path):
 def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "epoch-0001-batch-00000000.npz"
     model = tiny.tiny_model()
-    write_checkpoint(path, {"model": model.variables}, {"epoch": 1})
+    write_checkpoint(path, {"model": named_arrays(model.variables)}, {"epoch": 1})
     old = path.read_bytes()
 
     def fail(file, **arrays):
@@ -208,7 +224,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
     monkeypatch.setattr(np, "savez", fail)
     with pytest.raises(OSError, match="disk full"):
-        write_checkpoint(path, {"model": model.variables}, {"epoch": 2})
+        write_checkpoint(path, {"model": named_arrays(model.variables)}, {"epoch": 2})
     assert path.read_bytes() == old
     assert list(tmp_path.iterdir()) == [path]
 
@@ -216,7 +232,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 def test_bfloat16_and_nested_state_return_as_they_were(tmp_path):
     variable = keras.Variable([1.5, -2.25], dtype="bfloat16", name="half")
     state = {"list": [1, None, {"a": np.arange(3)}], "weights": [np.ones([2, 2], "float32")]}
-    write_checkpoint(tmp_path / "c.npz", {"model": [variable]}, state)
+    write_checkpoint(tmp_path / "c.npz", {"model": named_arrays([variable])}, state)
     saved = read_checkpoint(tmp_path / "c.npz")
     np.testing.assert_array_equal(
         saved.variables("model", [variable])[0], keras.ops.convert_to_numpy(variable)
