@@ -19,6 +19,9 @@ from benchmarks.timing import Contestant
 CONTESTANTS = (
     Contestant("ours", "benchmarks.peers.ours:Decoding", ("keras_transformer", "tensorflow")),
     Contestant(
+        "ours_xla", "benchmarks.peers.ours:CompiledDecoding", ("keras_transformer", "tensorflow")
+    ),
+    Contestant(
         "hugging_face",
         "benchmarks.peers.hugging_face_marian:Decoding",
         ("torch", "transformers"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from benchmarks.timing import Timings
 
@@ -25,6 +25,17 @@ _PACKAGES = (
 _BUSY = 0.5  # load average before the start from which on a run is doubtful
 
 
+class Ratio(NamedTuple):
+    """How many times faster one contestant is than another, over the rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} x ({self.low:.2f} to {self.high:.2f})"
+
+
 @dataclass(frozen=True)
 class Row:
     """One contestant in one setting.
@@ -34,8 +45,7 @@ class Row:
         name: The contestant.
         parameters: Number of trainable parameters of its model.
         tokens_per_second: Median over the rounds.
-        ratio: How many times faster the reference is: median of the rounds' ratios.
-        ratio_range: Smallest and largest ratio of a round.
+        faster: By how much each contestant of ours is faster than this one.
         seconds: Seconds of each round.
     """
 
@@ -43,48 +53,50 @@ class Row:
     name: str
     parameters: int
     tokens_per_second: float
-    ratio: float
-    ratio_range: tuple[float, float]
+    faster: dict[str, Ratio]
     seconds: tuple[float, ...]
 
 
 def rows(
-    setting: str, timings: Timings, tokens: float, parameters: dict[str, int], reference: str
+    setting: str,
+    timings: Timings,
+    tokens: float,
+    parameters: dict[str, int],
+    ours: Sequence[str],
 ) -> list[Row]:
     """One row a contestant, for turns that each handle `tokens` tokens."""
-    made = []
-    for name in timings.seconds:
-        ratios = timings.ratios(reference, name)
-        made.append(
-            Row(
-                setting=setting,
-                name=name,
-                parameters=parameters[name],
-                tokens_per_second=tokens / timings.median(name),
-                ratio=statistics.median(ratios),
-                ratio_range=(min(ratios), max(ratios)),
-                seconds=tuple(timings.seconds[name]),
-            )
+    return [
+        Row(
+            setting=setting,
+            name=name,
+            parameters=parameters[name],
+            tokens_per_second=tokens / timings.median(name),
+            faster={one: _ratio(timings.ratios(one, name)) for one in ours},
+            seconds=tuple(timings.seconds[name]),
         )
-    return made
+        for name in timings.seconds
+    ]
 
 
-def table(all_rows: Sequence[Row], reference: str) -> str:
+def _ratio(ratios: Sequence[float]) -> Ratio:
+    return Ratio(statistics.median(ratios), min(ratios), max(ratios))
+
+
+def table(all_rows: Sequence[Row]) -> str:
     """A Markdown table of the rows."""
-    head = ("setting", "library", "parameters", "tokens/s", f"{reference} is faster by")
-    lines = [head, ("---", "---", "---:", "---:", "---:")]
+    ours = list(all_rows[0].faster)
+    head = (
+        "setting",
+        "library",
+        "parameters",
+        "tokens/s",
+        *(f"{name} is faster by" for name in ours),
+    )
+    lines = [head, ("---", "---", *["---:"] * (len(head) - 2))]
     for row in all_rows:
-        low, high = row.ratio_range
-        ratio = "1" if row.name == reference else f"{row.ratio:.2f} x ({low:.2f} to {high:.2f})"
-        lines.append(
-            (
-                row.setting,
-                row.name,
-                f"{row.parameters:,}",
-                f"{row.tokens_per_second:,.0f}",
-                ratio,
-            )
-        )
+        ratios = ("1" if row.name == name else str(row.faster[name]) for name in ours)
+        speed = f"{row.tokens_per_second:,.0f}"
+        lines.append((row.setting, row.name, f"{row.parameters:,}", speed, *ratios))
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(_line(line, widths) for line in lines)
 

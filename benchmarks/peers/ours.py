@@ -37,6 +37,8 @@ class Training(KerasFit):
 class Decoding:
     """Greedy and beam search in one `tf.function` from ids to ids, as an exported model runs it."""
 
+    jit_compile = False
+
     def __init__(self, job: DecodingJob):
         keras.utils.set_random_seed(job.seed)
         self._job = job
@@ -65,12 +67,16 @@ class Decoding:
             return self._functions[beam_size]
         new_tokens = self._job.new_tokens
 
-        @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source")])
+        @tf.function(
+            input_signature=[tf.TensorSpec([None, None], tf.int32, name="source")],
+            jit_compile=self.jit_compile,
+        )
         def search(source: tf.Tensor) -> Hypotheses:
             batch_size = tf.shape(source)[0]
+            room = new_tokens if self.jit_compile else tf.constant(0)
             return beam_search(  # greedy search for one beam
                 self._model,
-                self._model.start(source, new_tokens, beam_size),
+                self._model.start(source, room, beam_size),
                 batch_size=batch_size,
                 beam_size=beam_size,
                 bos_id=BOS,
@@ -79,7 +85,14 @@ class Decoding:
                 max_length=new_tokens,
                 # no EOS before the last place, where nothing else may stand
                 min_lengths=tf.fill([batch_size], new_tokens - 1),
+                grow=None if self.jit_compile else self._model.grow,
             )
 
         self._functions[beam_size] = search
         return search
+
+
+class CompiledDecoding(Decoding):
+    """The same search compiled by XLA, as `Translator.translate(..., jit_compile=True)` does."""
+
+    jit_compile = True
