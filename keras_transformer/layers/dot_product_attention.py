@@ -6,6 +6,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.layers.attention_products import query_key_product, weight_value_product
+
 Tensor = Any
 
 
@@ -26,9 +28,16 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     if mask is not None:
         # A large finite number, not -inf: a row of -inf alone would be NaN.
         scores = ops.where(mask, scores, ops.cast(-1e30, dtype))
-    # Keras warns about a softmax over a single key, which is an ordinary thing here.
-    weights = ops.ones_like(scores) if scores.shape[-1] == 1 else ops.softmax(scores, axis=-1)
+    weights = _softmax(scores)
     return weights if mask is None else ops.where(mask, weights, ops.cast(0.0, dtype))
+
+
+def _softmax(scores: Tensor) -> Tensor:
+    if scores.shape[-1] == 1:  # an ordinary thing here, of which Keras warns
+        return ops.ones_like(scores)
+    if scores.shape[-2] == 1:  # a decoding step: cheaper than the softmax op, which is for much
+        return ops.exp(ops.log_softmax(scores, axis=-1))
+    return ops.softmax(scores, axis=-1)
 
 
 def dot_product_attention(
@@ -39,6 +48,7 @@ def dot_product_attention(
     bias: Tensor | None = None,
     scale: float | None = None,
     dropout: Callable[[Tensor], Tensor] | None = None,
+    values_are_finite: bool = False,
 ) -> tuple[Tensor, Tensor]:
     """Attention in which several query heads may share a key/value head (Ainslie et al. 2023).
 
@@ -51,6 +61,9 @@ def dot_product_attention(
         bias: added to the scaled scores, broadcasts to ``[batch, heads, queries, keys]``.
         scale: factor on the scores, ``key_dim ** -0.5`` by default.
         dropout: applied to the weights, after the softmax.
+        values_are_finite: whether the values of hidden keys are known to be finite, as those in a
+            cache are. Otherwise the values at keys that no query may attend to are taken for 0,
+            since NaN and infinity would show through a weight of 0. (Their gradient may be NaN.)
 
     Returns:
         The context ``[batch, heads, queries, value_dim]`` in the value's dtype, and the weights
@@ -62,6 +75,8 @@ def dot_product_attention(
     >>> [round(float(weight), 4) for weight in weights[0, 0, 0]]
     [0.4011, 0.1978, 0.4011]
     """
+    if mask is not None and not values_are_finite:
+        value = ops.where(_visible(mask), value, ops.zeros((), value.dtype))
     heads, key_dim = query.shape[1], query.shape[-1]
     kv_heads = key.shape[1]
     groups = heads // kv_heads
@@ -72,7 +87,7 @@ def dot_product_attention(
         # tiled.
         query = ops.reshape(query, (batch, kv_heads, groups * queries, key_dim))
     # [batch, kv_heads, groups * queries, keys]
-    scores = ops.matmul(query, ops.transpose(key, (0, 1, 3, 2)))
+    scores = query_key_product(query, key)
     if groups > 1:
         keys = ops.shape(key)[2]
         scores = ops.reshape(scores, (batch, heads, queries, keys))  # [batch, heads, queries, keys]
@@ -84,7 +99,14 @@ def dot_product_attention(
     probabilities = ops.cast(weights if dropout is None else dropout(weights), value.dtype)
     if groups > 1:
         probabilities = ops.reshape(probabilities, (batch, kv_heads, groups * queries, keys))
-    context = ops.matmul(probabilities, value)  # [batch, kv_heads, groups * queries, value_dim]
+    # [batch, kv_heads, groups * queries, value_dim]
+    context = weight_value_product(probabilities, value)
     if groups > 1:
         context = ops.reshape(context, (batch, heads, queries, value.shape[-1]))
     return context, weights
+
+
+def _visible(mask: Tensor) -> Tensor:
+    """Which keys any query of any head may attend to: ``[batch, 1, keys, 1]``."""
+    mask = ops.reshape(mask, (1,) * (4 - len(mask.shape)) + tuple(ops.shape(mask)))
+    return ops.any(mask, axis=(1, 2))[:, None, :, None]
