@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator
 
-from .lines import read_lines
+from .lines import read_lines_again
 from .pairs import TextPairs
 
 
@@ -26,15 +26,21 @@ def json_lines_pairs(
         JSON object, lacks a field, or has one that is not a text. A blank line counts as a blank
         pair.
 
+    Raises:
+        ValueError: a field's name is not a text.
+
     Example:
         >>> json_lines_pairs("train.jsonl", "translation.en", "translation.de").name
         'jsonl:train.jsonl'
     """
+    for side, name in (("source", source), ("target", target)):
+        if not isinstance(name, str):
+            raise ValueError(f"{path}: the {side} field must be a name (a text), not {name!r}.")
     return TextPairs(f"jsonl:{path}", lambda: _records(path, source, target))
 
 
 def _records(path, source: str, target: str) -> Iterator[tuple[str, str]]:
-    for number, line in enumerate(read_lines(path), start=1):
+    for number, line in enumerate(read_lines_again(path), start=1):
         if not line.strip():
             yield "", ""
             continue
@@ -46,6 +52,9 @@ def _records(path, source: str, target: str) -> Iterator[tuple[str, str]]:
                 f"{where}: not JSON ({error.msg} at column {error.colno}); each line must hold one "
                 "JSON object."
             ) from None
+        except (ValueError, RecursionError) as error:
+            # Thousands of digits in one number, or of brackets in one another.
+            raise ValueError(f"{where}: JSON that cannot be read ({error}).") from None
         yield _text(record, source, where), _text(record, target, where)
 
 
@@ -62,7 +71,8 @@ def _text(record, name: str, where: str) -> str:
             )
         value = value[key]
     if not isinstance(value, str):
-        raise ValueError(f"{where}: field {name!r} is {json.dumps(value)[:50]}, not a text.")
+        shown = "an object or a list" if isinstance(value, dict | list) else json.dumps(value)[:50]
+        raise ValueError(f"{where}: field {name!r} is {shown}, not a text.")
     try:
         value.encode("utf-8")
     except UnicodeEncodeError:

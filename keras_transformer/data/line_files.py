@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from itertools import chain, zip_longest
 
-from .lines import read_lines
+from .lines import read_lines_again
 from .pairs import TextPairs
 
 
@@ -33,7 +33,7 @@ def line_file_pairs(
 
 
 def _aligned(source, target) -> Iterator[tuple[str, str]]:
-    source_lines, target_lines = read_lines(source), read_lines(target)
+    source_lines, target_lines = read_lines_again(source), read_lines_again(target)
     lines = zip_longest(source_lines, target_lines)
     for read, (source_line, target_line) in enumerate(lines):
         if source_line is None or target_line is None:

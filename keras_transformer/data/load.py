@@ -75,7 +75,9 @@ def _open(dataset, source, target, split, source_field, target_field, data_dir) 
         return tsv_pairs(_split_path(rest, split), source_field, target_field)
     if kind == "jsonl" and rest:
         return json_lines_pairs(
-            _split_path(rest, split), source_field or "source", target_field or "target"
+            _split_path(rest, split),
+            "source" if source_field is None else source_field,
+            "target" if target_field is None else target_field,
         )
     if kind == "tfds" and rest:
         return tfds_pairs(rest, split or "train", source_field, target_field, data_dir=data_dir)

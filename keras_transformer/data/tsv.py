@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from .lines import read_lines
+from .lines import read_lines_again
 from .pairs import TextPairs
 
 Column = int | str
@@ -46,11 +46,14 @@ def tsv_pairs(
             f"{path}: give both columns or neither (source column {source!r}, "
             f"target column {target!r})."
         )
+    for column in (source, target):
+        if not isinstance(column, int | str | None):
+            raise ValueError(f"{path}: a column is a name or a number, not {column!r}.")
     return TextPairs(f"tsv:{path}", lambda: _rows(path, source, target, header))
 
 
 def _rows(path, source, target, header) -> Iterator[tuple[str, str]]:
-    lines = enumerate(read_lines(path), start=1)
+    lines = enumerate(read_lines_again(path), start=1)
     first = next(lines, None)
     if first is None:
         return

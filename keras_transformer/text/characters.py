@@ -69,7 +69,7 @@ class CharacterTokenizer(Tokenizer):
         """Takes the characters of the texts, the most frequent first.
 
         Args:
-            texts: strings, or paths of UTF-8 files (plain or .gz), a text a line. Read once.
+            texts: strings, or paths of UTF-8 files (plain or gzip), a text a line. Read once.
             vocab_size: the most ids to use, the four special ones included; None for all.
             min_count: leave out characters that occur less often.
             normalization: "identity", "nfc" or "nfkc", applied first.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Iterable, Iterator
+
+from keras_transformer.text.lines import read_lines
 
 TrainingTexts = Iterable["str | os.PathLike[str]"]
 
@@ -13,12 +14,14 @@ def iterate_texts(texts: TrainingTexts | os.PathLike[str]) -> Iterator[str]:
     """Yields every text of `texts`, in order, holding one at a time.
 
     Args:
-        texts: strings, or paths (`pathlib.Path`) of UTF-8 files, plain or `.gz`, of which every
-            line is a text; the two may be mixed. One path alone is accepted too.
+        texts: strings, or paths (`pathlib.Path`) of UTF-8 files, plain or gzip, of which every
+            line is a text (see `read_lines`; a NUL in it becomes a space, as in pairs of texts);
+            the two may be mixed. One path alone is accepted too.
 
     Raises:
-        ValueError: if an item is neither, or is not valid Unicode; names the item, or the file
-            and the line.
+        FileNotFoundError: there is no such file.
+        ValueError: if an item is neither, is not valid Unicode, or is a damaged gzip file; names
+            the item, or the file and the line.
     """
     if isinstance(texts, str | bytes):
         raise ValueError(
@@ -27,7 +30,8 @@ def iterate_texts(texts: TrainingTexts | os.PathLike[str]) -> Iterator[str]:
         )
     for index, item in enumerate([texts] if isinstance(texts, os.PathLike) else texts):
         if isinstance(item, os.PathLike):
-            yield from _lines(item)
+            for line in read_lines(item):
+                yield line.replace("\0", " ")  # as in pairs, which the tokenizer will meet
         elif isinstance(item, str):
             _refuse_surrogates(item, index)
             yield item
@@ -36,19 +40,6 @@ def iterate_texts(texts: TrainingTexts | os.PathLike[str]) -> Iterator[str]:
                 f"texts[{index}] must be a string or a path, "
                 f"got {type(item).__name__}: {item!r:.80}"
             )
-
-
-def _lines(path: os.PathLike[str]) -> Iterator[str]:
-    opened = gzip.open if os.fspath(path).endswith(".gz") else open
-    with opened(path, "rb") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                yield line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError as error:
-                raise ValueError(
-                    f"{os.fspath(path)}, line {number}: not valid UTF-8 ({error.reason} at byte "
-                    f"{error.start}); convert the file to UTF-8."
-                ) from None
 
 
 def _refuse_surrogates(text: str, index: int) -> None:

@@ -98,12 +98,25 @@ def test_json_lines_fields_nested_fields_and_byte_order_mark(tmp_path):
         ('{"source": "a", "target": 3}', "line 2: field 'target' is 3, not a text"),
         ('["a", "b"]', "line 2: no JSON object"),
         (r'{"source": "a", "target": "\ud800"}', "line 2: field 'target' has half a surrogate"),
+        ('{"source": "a", "target": ["b"]}', "line 2: field 'target' is an object or a list"),
+        (f'{{"source": "a", "target": {"9" * 5000}}}', "line 2: JSON that cannot be read"),
+        (f'{{"source": "a", "target": {"[" * 10**5}', "line 2: JSON that cannot be read"),
     ],
 )
 def test_bad_json_lines_are_refused_with_file_and_line(tmp_path, line, message):
     path = write(tmp_path / "a.jsonl", f'{{"source": "a", "target": "b"}}\n{line}\n')
     with pytest.raises(ValueError, match=rf"a\.jsonl, {message}"):
         json_lines_pairs(path).check()
+
+
+def test_a_fields_name_is_a_text(tmp_path):
+    path = write(tmp_path / "a.jsonl", '{"": "x", "target": "y", "source": "z"}\n')
+    for name in (0, 1):
+        with pytest.raises(ValueError, match=f"source field must be a name .a text., not {name}"):
+            load_pairs(f"jsonl:{path}", source_field=name)
+    assert list(load_pairs(f"jsonl:{path}", source_field="")) == [("x", "y")]
+    with pytest.raises(ValueError, match="a column is a name or a number, not 1.5"):
+        tsv_pairs(path, 1.5, 2)
 
 
 def test_load_pairs_opens_each_kind_of_source(tmp_path):

@@ -1,6 +1,7 @@
 """Line-aligned files: alignment, encodings and everything that shifts a pair."""
 
 import gzip
+import os
 
 import pytest
 from realdata import real_data
@@ -63,6 +64,41 @@ def test_gzip_is_known_by_content_and_damage_is_named(tmp_path):
     cut = write(tmp_path / "cut.gz", data[: len(data) - 12])
     with pytest.raises(ValueError, match=r"cut\.gz: the gzip data is damaged after line"):
         list(read_lines(cut))
+
+
+@pytest.fixture
+def pipe():
+    """A function that gives the path of a pipe with the bytes."""
+    ends = []
+
+    def path_of(data):
+        reading, writing = os.pipe()
+        ends.append(reading)
+        os.write(writing, data)
+        os.close(writing)
+        return f"/dev/fd/{reading}"
+
+    yield path_of
+    for end in ends:
+        os.close(end)
+
+
+def test_a_pipe_is_read_like_a_file(pipe):
+    data = b"\xef\xbb\xbfone\r\ntwo"
+    assert list(read_lines(pipe(data))) == ["one", "two"]
+    assert list(read_lines(pipe(gzip.compress(data)))) == ["one", "two"]
+    assert list(read_lines(pipe(b""))) == []
+
+
+def test_pairs_from_a_pipe_are_refused(tmp_path, pipe):
+    pairs = line_file_pairs(pipe(b"one\n"), write(tmp_path / "a.tgt", b"eins\n"))
+    with pytest.raises(ValueError, match=r"/dev/fd/\d+ can be read only once"):
+        pairs.check()
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match="it is a folder, not a file"):
+        list(read_lines(tmp_path))
 
 
 def test_missing_file_is_named(tmp_path):
