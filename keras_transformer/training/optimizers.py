@@ -5,7 +5,11 @@ import re
 import keras
 
 # Norm scales and offsets, biases, and tables of positions: nothing there gains from being small.
-_NO_DECAY = re.compile(r"(^|[/_])(bias|beta|gamma|scale|positions?)\w*($|/)")
+# The variable's own name says so, or for a table the name of its layer; what stands further up in
+# the path is what users call their models.
+_NO_DECAY = re.compile(
+    r"(^|/)(\w+_)?((bias|beta|gamma|scale|position)\w*|(bias|position)\w*/embeddings?)$"
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 import tiny
 
+from keras_transformer.models import Transformer, TransformerConfig
 from keras_transformer.training import TransformerAdamW, adamw, averaged_weights
 
 
@@ -28,6 +29,10 @@ def test_only_matrices_are_decayed():
         ("position_embedding/embeddings", False),
         ("norm_1/gamma", False),
         ("norm/scale", False),
+        ("relative_attention_bias/embeddings", False),
+        ("position_model/encoder/query/kernel", True),
+        ("my_scale/beta_search/dense/kernel", True),
+        ("token_and_position_embedding/token_embedding/embeddings", True),
     ],
 )
 def test_names_decide_for_biases_scales_and_positions(path, decayed):
@@ -38,6 +43,22 @@ def test_names_decide_for_biases_scales_and_positions(path, decayed):
 
     Variable.path = path
     assert decays(Variable) is decayed
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "buckets"])
+def test_a_models_own_name_changes_nothing(positions):
+    from keras_transformer.training.optimizers import decays
+
+    config = TransformerConfig.preset("tiny", vocab_size=9, positions=positions)
+    choices = []
+    for name in ("transformer", "position_bias"):
+        model = Transformer(config, name=name)
+        model.build()
+        choices.append([decays(variable) for variable in model.trainable_variables])
+    assert choices[0] == choices[1] and any(choices[0])
+    tables = [v for v in model.trainable_variables if "position" in v.path.split("/")[-2]]
+    assert bool(tables) == (positions != "sinusoidal")
+    assert not any(decays(table) for table in tables)
 
 
 def test_the_choice_survives_serialisation():
