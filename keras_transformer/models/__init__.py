@@ -1,6 +1,27 @@
 """Whole models, each with a configuration of its own."""
 
+from keras_transformer.models.bert import Bert
+from keras_transformer.models.bert_config import BertConfig
+from keras_transformer.models.bert_pretraining import BertMaskedLM, BertPretraining
+from keras_transformer.models.bert_tasks import (
+    BertClassifier,
+    BertEmbedder,
+    BertSpanQA,
+    BertTagger,
+)
 from keras_transformer.models.transformer import DecodingState, Transformer
 from keras_transformer.models.transformer_config import TransformerConfig
 
-__all__ = ["DecodingState", "Transformer", "TransformerConfig"]
+__all__ = [
+    "Bert",
+    "BertClassifier",
+    "BertConfig",
+    "BertEmbedder",
+    "BertMaskedLM",
+    "BertPretraining",
+    "BertSpanQA",
+    "BertTagger",
+    "DecodingState",
+    "Transformer",
+    "TransformerConfig",
+]

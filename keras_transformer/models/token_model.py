@@ -1,0 +1,86 @@
+"""What models that take ids have in common: their inputs by name, and Keras' compile and export."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import keras
+
+Tensor = Any
+
+
+class TokenModel(keras.Model):
+    """Base of models that take a dictionary of tensors with one entry a token.
+
+    A subclass names its inputs, and builds all its weights in ``build()`` without a shape.
+    """
+
+    required: ClassVar[tuple[str, ...]] = ("token_ids",)
+    """Names of the inputs that must be there; the first of them are the ids."""
+    optional: ClassVar[tuple[str, ...]] = ()
+    """Names of the inputs that may be there."""
+    exported: ClassVar[tuple[str, ...]] = ("token_ids",)
+    """Names of the inputs of an exported model unless the caller gives a signature."""
+
+    def read(self, inputs: Any) -> list[Tensor | None]:
+        """The inputs in the order of `required` and `optional`; ``None`` where one is not there.
+
+        Raises:
+            ValueError: when the inputs are no dictionary, when one is missing or unknown, or when
+                the ids are not ``[batch, length]``.
+        """
+        names = self.required + self.optional
+        allowed = ", ".join(self.required + tuple(f"{name} (optional)" for name in self.optional))
+        if not isinstance(inputs, Mapping):
+            raise ValueError(
+                f"{self.name} takes a dictionary of {allowed}, not a {type(inputs).__name__}."
+            )
+        missing = [name for name in self.required if name not in inputs]
+        unknown = [name for name in inputs if name not in names]
+        if missing or unknown:
+            faults = [f"{name} is missing" for name in missing]
+            faults += [f"{name} is not one of them" for name in unknown]
+            raise ValueError(f"{self.name} takes {allowed}: {' and '.join(faults)}.")
+        shape = inputs[self.required[0]].shape
+        if len(shape) != 2:
+            raise ValueError(
+                f"{self.name}: {self.required[0]} must be [batch, length], "
+                f"not of shape {tuple(shape)}."
+            )
+        return [inputs.get(name) for name in names]
+
+    def compile(self, *args: Any, jit_compile: bool | str = False, **kwargs: Any) -> None:
+        """Keras' `compile`, without XLA unless asked for.
+
+        Keras' "auto" would compile for each new shape of batch, and batches of texts have many.
+        """
+        super().compile(*args, jit_compile=jit_compile, **kwargs)
+
+    def compile_from_config(self, config: dict[str, Any]) -> None:
+        """Compiles a loaded model as it was; Keras does so only where `compile` is its own."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None and self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    def export(self, filepath: Any, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
+        """Keras' `export`, by default for batches of any size and texts of any length.
+
+        Left to itself Keras takes the lengths of the first call, and ids for float32.
+        """
+        if not self.built:
+            self.build()
+        if input_signature is None:
+            ids = {
+                name: keras.InputSpec(dtype="int32", shape=(None, None), name=name)
+                for name in self.exported
+            }
+            input_signature = [ids]
+        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
+
+
+def output_dtype(policy: Any) -> str:
+    """The dtype of logits and vectors that leave a model: at least float32 whatever the policy.
+
+    >>> output_dtype(keras.DTypePolicy("mixed_bfloat16"))
+    'float32'
+    """
+    return keras.backend.result_type(policy.compute_dtype, "float32")
