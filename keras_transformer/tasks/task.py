@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -11,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,8 +20,13 @@ import h5py
 import keras
 import tensorflow as tf
 
+from keras_transformer.text.files import check_room
+
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
+
+# TensorFlow looks for a model's variables by a pattern: its path must not be one.
+_PATTERN_CHARACTERS = "*?[\\"
 
 
 class Task(tf.Module):
@@ -68,11 +75,15 @@ class Task(tf.Module):
         Each file is written under a temporary name and then renamed, and the config, of which an
         older one is taken away first, comes last: a folder with a config is complete. Other files
         in the folder stay. The optimizer's state is not saved.
+
+        Raises:
+            OSError: when the folder cannot be written, or has no room for the weights.
         """
         directory = Path(directory)
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".saving-") as unfinished:
             weights, config = Path(unfinished, WEIGHTS_FILE), Path(unfinished, CONFIG_FILE)
+            check_room(directory, _room_for(self.model))  # HDF5 crashes where there is none
             with _without_optimizer(self.model):
                 self.model.save_weights(weights)
             text = json.dumps({"task": type(self).__name__} | self._config(), indent=2)
@@ -123,25 +134,25 @@ class Task(tf.Module):
             The folder of the version.
 
         Raises:
-            ValueError: when the version exists already, or is less than 1.
+            ValueError: when the version exists already, or is no whole number of at least 1; when
+                the path holds one of ``* ? [ \\``, since TensorFlow could not load from there.
+            OSError: when the folder cannot be written.
         """
         directory = Path(directory)
+        _check_loadable(directory)
+        if version is not None and not (isinstance(version, Integral) and version >= 1):
+            raise ValueError(f"A version must be a whole number, at least 1, not {version!r}.")
         directory.mkdir(parents=True, exist_ok=True)
-        existing = [int(p.name) for p in directory.iterdir() if re.fullmatch(r"\d+", p.name)]
-        version = max(existing, default=0) + 1 if version is None else version
-        if version < 1:
-            raise ValueError(f"A version must be at least 1, not {version}.")
-        if version in existing:
+        if version in _versions(directory):
             raise ValueError(f"{directory} has a version {version} already: give another number.")
         unfinished = Path(tempfile.mkdtemp(dir=directory, prefix=".exporting-"))
         try:
             self._write_saved_model(unfinished)
             unfinished.chmod(0o755)  # mkdtemp's folders are private; a server may be another user
-            unfinished.rename(directory / str(version))
+            return _rename_to_version(unfinished, version)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
-        return directory / str(version)
 
     def _write_saved_model(self, path: Path) -> None:
         # The Keras model itself stays out: what serving needs are the functions, the tokenizers
@@ -154,7 +165,48 @@ class Task(tf.Module):
         options = tf.saved_model.SaveOptions(
             experimental_variable_policy=tf.saved_model.experimental.VariablePolicy.NONE
         )
-        tf.saved_model.save(served, str(path), signatures=self.signatures(), options=options)
+        try:
+            tf.saved_model.save(served, str(path), signatures=self.signatures(), options=options)
+        except tf.errors.OpError as error:  # a full disk, say
+            reason = re.sub(r"\{\{.*?\}\} | \[Op:\w+\]$", "", error.message)
+            raise OSError(f"{path.parent}: the export cannot be written: {reason}.") from error
+
+
+def _room_for(model: keras.Model) -> int:
+    """Bytes of the file of the weights, its names included, rounded up."""
+    numbers = sum(math.prod(w.shape) * tf.as_dtype(w.dtype).size for w in model.weights)
+    return numbers + 2**13 * len(model.weights)
+
+
+def _check_loadable(directory: Path) -> None:
+    path = os.path.abspath(directory).replace(os.sep, "/")
+    for character in _PATTERN_CHARACTERS:
+        if character in path:
+            raise ValueError(
+                f"TensorFlow could not load a model from {path}: it takes the {character} for a "
+                "pattern; export to a folder without it."
+            )
+
+
+def _versions(directory: Path) -> list[int]:
+    return [int(path.name) for path in directory.iterdir() if re.fullmatch(r"\d+", path.name)]
+
+
+def _rename_to_version(unfinished: Path, version: int | None) -> Path:
+    """Gives a finished export its number: by default one that no other export took meanwhile."""
+    directory = unfinished.parent
+    while True:
+        number = max(_versions(directory), default=0) + 1 if version is None else version
+        try:
+            return unfinished.rename(directory / str(number))
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise
+            if version is not None:
+                raise ValueError(
+                    f"{directory} got a version {version} from another export meanwhile: give "
+                    "another number."
+                ) from None
 
 
 @contextmanager

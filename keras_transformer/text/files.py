@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -22,3 +24,21 @@ def write_atomically(path: Path, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def check_room(directory: Path, size: int) -> None:
+    """Reserves `size` bytes for a moment, for what a library is to write that dies of a full disk.
+
+    Raises:
+        OSError: there is no room for them, or no permission.
+    """
+    with tempfile.TemporaryFile(dir=directory) as file:
+        try:
+            if hasattr(os, "posix_fallocate"):  # knows of quotas and limits, too
+                os.posix_fallocate(file.fileno(), 0, size)
+            elif shutil.disk_usage(directory).free < size:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            raise OSError(
+                error.errno, f"{error.strerror} ({size:,} bytes are needed)", str(directory)
+            ) from None

@@ -158,7 +158,13 @@ def test_versions_count_up(quick_export, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "words"), [(1, "has a version 1 already"), (0, "at least 1, not 0")]
+    ("version", "words"),
+    [
+        (1, "has a version 1 already"),
+        (0, "at least 1, not 0"),
+        (1.5, "whole number, at least 1, not 1.5"),
+        ("2", "whole number, at least 1, not '2'"),
+    ],
 )
 def test_an_impossible_version_is_refused(quick_export, tmp_path, version, words):
     first = quick_export(tmp_path)
@@ -166,6 +172,42 @@ def test_an_impossible_version_is_refused(quick_export, tmp_path, version, words
     with pytest.raises(ValueError, match=words):
         quick_export(tmp_path, version=version)
     assert (first / "saved_model.pb").read_bytes() == b"the older one"
+
+
+def write_while_another_export_ends(folder):
+    """Writes a model during which version 1 appears, once."""
+
+    def write(path):
+        (path / "saved_model.pb").write_bytes(b"mine")
+        if not (folder / "1").exists():
+            (folder / "1").mkdir()
+            (folder / "1" / "saved_model.pb").write_bytes(b"the other's")
+
+    return write
+
+
+def test_of_two_exports_at_the_same_time_the_later_takes_the_next_number(
+    overfitted, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(overfitted, "_write_saved_model", write_while_another_export_ends(tmp_path))
+    assert overfitted.export(tmp_path) == tmp_path / "2"
+    files = {path.name: (path / "saved_model.pb").read_bytes() for path in tmp_path.iterdir()}
+    assert files == {"1": b"the other's", "2": b"mine"}
+
+
+def test_a_version_that_another_export_took_meanwhile_is_refused(overfitted, tmp_path, monkeypatch):
+    monkeypatch.setattr(overfitted, "_write_saved_model", write_while_another_export_ends(tmp_path))
+    with pytest.raises(ValueError, match="got a version 1 from another export meanwhile"):
+        overfitted.export(tmp_path, version=1)
+    assert [path.name for path in tmp_path.iterdir()] == ["1"]
+    assert (tmp_path / "1" / "saved_model.pb").read_bytes() == b"the other's"
+
+
+@pytest.mark.parametrize("name", ["run[1]", "a*", "what?", "back\\slash"])
+def test_a_path_that_tensorflow_takes_for_a_pattern_is_refused(quick_export, tmp_path, name):
+    with pytest.raises(ValueError, match="could not load a model from .* for a pattern"):
+        quick_export(tmp_path / name / "translate")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_failed_export_leaves_nothing(overfitted, tmp_path, monkeypatch):
@@ -176,6 +218,17 @@ def test_a_failed_export_leaves_nothing(overfitted, tmp_path, monkeypatch):
 
     monkeypatch.setattr(tf.saved_model, "save", fail)
     with pytest.raises(OSError, match="No space"):
+        overfitted.export(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_an_error_of_the_system_in_one_sentence(overfitted, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        message = "{{node Save}} /part-0; No space left on device [Op:SaveV2]"
+        raise tf.errors.ResourceExhaustedError(None, None, message)
+
+    monkeypatch.setattr(tf.saved_model, "save", fail)
+    with pytest.raises(OSError, match="cannot be written: /part-0; No space left on device.$"):
         overfitted.export(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
