@@ -159,6 +159,7 @@ class MultiHeadAttention(keras.layers.Layer):
         queries = _split_heads(
             self.query_dense(query), self.num_heads
         )  # [batch, heads, queries, key_dim]
+        values_were_projected = cache is not None or isinstance(value, ProjectedMemory)
         if isinstance(value, ProjectedMemory):
             keys, values = value
         else:
@@ -181,6 +182,7 @@ class MultiHeadAttention(keras.layers.Layer):
             mask=mask,
             bias=self._bias(queries, keys, cache, cache_index),
             dropout=lambda w: self.dropout(w, training=training),
+            values_are_finite=values_were_projected,
         )
         record_attention(self.path, weights)
         output = self.output_dense(_merge_heads(context))  # [batch, queries, output_dim]

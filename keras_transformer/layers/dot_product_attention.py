@@ -108,5 +108,6 @@ def dot_product_attention(
 
 def _visible(mask: Tensor) -> Tensor:
     """Which keys any query of any head may attend to: ``[batch, 1, keys, 1]``."""
-    mask = ops.reshape(mask, (1,) * (4 - len(mask.shape)) + tuple(ops.shape(mask)))
+    for _ in range(4 - len(mask.shape)):
+        mask = mask[None]
     return ops.any(mask, axis=(1, 2))[:, None, :, None]

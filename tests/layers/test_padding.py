@@ -27,7 +27,7 @@ def real_and_padded(length, padding, value, seed=0):
 
 @pytest.mark.parametrize("depth", [2, 6])
 @pytest.mark.parametrize("norm_first", [False, True])
-@pytest.mark.parametrize("padding_value", [1e4, -1e6])
+@pytest.mark.parametrize("padding_value", [1e4, -1e6, np.nan, np.inf])
 def test_padding_does_not_show_through_stacks_of_encoder_layers(depth, norm_first, padding_value):
     encoder = layers.Encoder(depth, norm_first=norm_first, final_norm=norm_first, **BLOCK)
     real, padded, mask = real_and_padded(4, 3, padding_value)
@@ -36,14 +36,33 @@ def test_padding_does_not_show_through_stacks_of_encoder_layers(depth, norm_firs
 
 @pytest.mark.parametrize("depth", [2, 6])
 @pytest.mark.parametrize("norm_first", [False, True])
-def test_padding_of_source_and_target_does_not_show_through_the_decoder(depth, norm_first):
+@pytest.mark.parametrize("padding_value", [1e4, np.nan])
+def test_padding_of_source_and_target_does_not_show_through_the_decoder(
+    depth, norm_first, padding_value
+):
     decoder = layers.Decoder(depth, norm_first=norm_first, final_norm=norm_first, **BLOCK)
-    target, padded_target, mask = real_and_padded(4, 1, 1e4, seed=1)  # 5 positions
-    source, padded_source, memory_mask = real_and_padded(4, 3, -1e4, seed=2)  # 7 positions
+    target, padded_target, mask = real_and_padded(4, 1, padding_value, seed=1)  # 5 positions
+    source, padded_source, memory_mask = real_and_padded(
+        4, 3, -padding_value, seed=2
+    )  # 7 positions
     alone = decoder(target, source)
     padded = decoder(padded_target, padded_source, attention_mask=mask, memory_mask=memory_mask)
     assert padded.shape == (2, 5, 8)
     assert_allclose(padded[:1, :4], alone, atol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(2, 1, 1, 3), (1, 1, 3), (3,), (2, 4, 5, 3)])
+def test_hidden_values_that_are_no_numbers_do_not_show(shape):
+    """For any mask that broadcasts, and two query heads for each key head."""
+    random = np.random.default_rng(0)
+    query = random.normal(size=(2, 4, 5, 4)).astype("float32")
+    keys = random.normal(size=(2, 2, 3, 4)).astype("float32")
+    mask = np.broadcast_to([True, False, True], shape)
+    expected, _ = dot_product_attention(query, keys, keys, mask=mask)
+    broken = keys.copy()
+    broken[:, :, 1] = np.nan
+    found, _ = dot_product_attention(query, broken, broken, mask=mask)
+    assert np.array_equal(found, expected)
 
 
 def test_weights_of_hidden_keys_are_exactly_zero():
