@@ -1,0 +1,218 @@
+"""Plain text with one sentence a line and blank lines between documents."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal
+from zlib import crc32
+
+from .lines import read_lines_again
+from .pairs import ReadReport
+
+Split = Literal["train", "valid", "test"]
+
+TEXT_FILES = (".txt", ".txt.gz")
+HELD_OUT_SHARE = 0.1  # of the built-in sentences, for validation and again for test
+
+
+@dataclass
+class DocumentReport(ReadReport):
+    """What one pass over documents met; `read` and `kept` count sentences.
+
+    Attributes:
+        documents: number of documents with a sentence in them.
+    """
+
+    documents: int = 0
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} sentences in {self.documents:,} documents"
+
+
+class TextDocuments:
+    """A source of documents, each a list of sentences, that can be read again and again.
+
+    A sentence that is nothing but white space is left out and counted. A NUL character becomes a
+    space and is counted as a repair.
+
+    Args:
+        name: what messages and reports call this source.
+        read: opens the source and yields the sentences of document after document.
+
+    Example:
+        >>> documents = TextDocuments("two", lambda: iter([["A.", "B."], ["C."]]))
+        >>> list(documents)
+        [['A.', 'B.'], ['C.']]
+        >>> print(documents.report)
+        two: read 3, kept 3 sentences in 2 documents
+    """
+
+    def __init__(self, name: str, read: Callable[[], Iterator[list[str]]]):
+        self.name = name
+        self._read = read
+        self._report: DocumentReport | None = None
+
+    def __iter__(self) -> Iterator[list[str]]:
+        report = DocumentReport(self.name)
+        for document in self._read():
+            sentences = []
+            for sentence in document:
+                report.read += 1
+                text = sentence.replace("\0", " ")
+                if not text.strip():
+                    report.dropped["blank sentence"] += 1
+                    continue
+                report.repaired["NUL replaced by a space"] += text != sentence
+                report.kept += 1
+                sentences.append(text)
+            if sentences:
+                report.documents += 1
+                yield sentences
+        report.repaired += {}  # forgets the kinds that never occurred
+        self._report = report  # only a finished pass knows the counts
+
+    def check(self) -> DocumentReport:
+        """Reads everything once and returns the counts.
+
+        Raises:
+            ValueError: the source is not what it should be, or there is no sentence in it.
+        """
+        for _ in self:
+            pass
+        if not self._report.kept:
+            raise ValueError(f"{self._report}; there is nothing to work with.")
+        return self._report
+
+    @property
+    def report(self) -> DocumentReport:
+        """The counts of the last finished pass; makes one where there was none."""
+        return self._report or self.check()
+
+    def sentences(self) -> Iterator[str]:
+        """The sentences alone, for instance to train a tokenizer."""
+        return (sentence for document in self for sentence in document)
+
+    def __repr__(self) -> str:
+        return f"TextDocuments({self.name!r})"
+
+
+def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:
+    """Documents of UTF-8 files, plain or gzip: one sentence a line, blank lines between documents.
+
+    A document also ends where its file does.
+
+    Args:
+        paths: files, and folders, whose files `*.txt` and `*.txt.gz` at any depth are taken in
+            the order of their names.
+
+    Returns:
+        `TextDocuments`.
+
+    Raises:
+        ValueError: no path is given, or a folder has no text file.
+        FileNotFoundError: there is no such file.
+
+    Example:
+        >>> document_files("books.txt").name
+        Traceback (most recent call last):
+        FileNotFoundError: books.txt: there is no such file or folder.
+    """
+    if not paths:
+        raise ValueError("give at least one text file, or a folder of them.")
+    files = [file for path in paths for file in _text_files(Path(path))]
+    name = " + ".join(map(str, paths)) + (f" ({len(files)} files)" if len(files) > 1 else "")
+    return TextDocuments(name, lambda: (d for file in files for d in _documents_of(file)))
+
+
+def _text_files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        if not path.exists():
+            raise FileNotFoundError(f"{path}: there is no such file or folder.")
+        return [path]
+    files = sorted(f for f in path.rglob("*") if f.name.endswith(TEXT_FILES) and f.is_file())
+    if not files:
+        raise ValueError(f"{path}: the folder has no file {' or '.join(TEXT_FILES)} in it.")
+    return files
+
+
+def _documents_of(file: Path) -> Iterator[list[str]]:
+    sentences: list[str] = []
+    for line in read_lines_again(file):
+        if line.strip():
+            sentences.append(line)
+        elif sentences:
+            yield sentences
+            sentences = []
+    if sentences:
+        yield sentences
+
+
+def builtin_documents(split: Split = "train") -> TextDocuments:
+    """English prose that every Python installation carries: the topics of its `help()`.
+
+    A topic is a document; its code, grammars and headings are left out, and so is a sentence
+    that another topic has, too: no sentence stands in two splits. Some 2,000 sentences, which
+    differ a little from one version of Python to the next.
+
+    Args:
+        split: "train", "valid" or "test", whole documents each.
+
+    Raises:
+        ValueError: there is no such split.
+
+    Example:
+        >>> builtin_documents("test").report.documents > 5
+        True
+    """
+    if split not in ("train", "valid", "test"):
+        raise ValueError(f"builtin has no split {split!r}; it has: train, valid, test.")
+    return TextDocuments(f"builtin:{split}", lambda: iter(_builtin_splits()[split]))
+
+
+@cache
+def _builtin_splits() -> dict[str, list[list[str]]]:
+    documents = _topics()
+    most = HELD_OUT_SHARE * sum(map(len, documents.values()))
+    splits: dict[str, list[list[str]]] = {"test": [], "valid": [], "train": []}
+    for name in sorted(documents, key=lambda name: crc32(name.encode())):
+        sentences = documents[name]
+        for split, held in splits.items():  # the first one that has room
+            if split == "train" or sum(map(len, held)) + len(sentences) <= most:
+                held.append(sentences)
+                break
+    return splits
+
+
+def _topics() -> dict[str, list[str]]:
+    """Topic -> its sentences, of topics with two or more."""
+    from pydoc_data.topics import topics
+
+    seen: set[str] = set()
+    documents = {}
+    # Large topics quote small ones: the small ones are to keep their sentences.
+    for name in sorted(topics, key=lambda name: (len(topics[name]), name)):
+        sentences = []
+        for sentence in _prose_sentences(topics[name]):
+            if sentence not in seen:
+                seen.add(sentence)
+                sentences.append(sentence)
+        if len(sentences) > 1:
+            documents[name] = sentences
+    return documents
+
+
+def _prose_sentences(text: str) -> Iterator[str]:
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = paragraph.splitlines()
+        if re.search(r"::=|>>>|\n *[*=~^-]{3,}|[|+]--", paragraph):
+            continue
+        prose = " ".join(" ".join(lines).split())
+        for sentence in re.split(r"(?<=[a-z)*\"][.!?]) (?=[A-Z*\"])", prose):
+            # A sentence begins like one and ends like one; code does not.
+            if re.match(r"[A-Z\"*(]", sentence) and sentence[-1] in ".!?" and " " in sentence:
+                yield sentence
