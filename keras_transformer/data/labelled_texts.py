@@ -1,0 +1,242 @@
+"""Texts, or pairs of texts, each with a label or a number, from tab-separated files."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from .lines import read_lines_again
+from .pairs import ReadReport
+from .tsv import Column, _column_index, _is_number
+
+TEXT_NAMES = ("text", "text_a", "sentence", "sentence1")
+PAIR_NAMES = ("text_pair", "text_b", "sentence2")
+LABEL_NAMES = ("label", "score")
+
+
+class LabelledText(NamedTuple):
+    """A text, perhaps a second one, and what is to be known of them.
+
+    Attributes:
+        text: the text.
+        text_pair: the second text, or None.
+        label: the name of the label, or the number.
+    """
+
+    text: str
+    text_pair: str | None
+    label: str | float
+
+
+class LabelledTexts:
+    """A source of labelled texts that can be read again and again.
+
+    A row with a blank text or a blank label is left out and counted. A NUL character becomes a
+    space and is counted as a repair; blanks around a label are no part of it.
+
+    Args:
+        name: what messages and reports call this source.
+        read: opens the source and yields (where it stands, text, second text or None, label).
+        regression: labels are numbers.
+
+    Example:
+        >>> rows = [("row 1", "fine", None, "good"), ("row 2", "poor", None, "bad")]
+        >>> texts = LabelledTexts("two", lambda: iter(rows))
+        >>> next(iter(texts)), texts.label_names()
+        (LabelledText(text='fine', text_pair=None, label='good'), ['bad', 'good'])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Iterator[tuple[str, str, str | None, str | float | None]]],
+        regression: bool = False,
+    ):
+        self.name = name
+        self.regression = regression
+        self._read = read
+        self._report: ReadReport | None = None
+
+    def __iter__(self) -> Iterator[LabelledText]:
+        report = ReadReport(self.name)
+        for where, *texts, label in self._read():
+            report.read += 1
+            clean = [text if text is None else text.replace("\0", " ") for text in texts]
+            if fault := _fault(*clean, label):
+                report.dropped[fault] += 1
+                continue
+            if clean != texts:
+                report.repaired["NUL replaced by a space"] += 1
+            report.kept += 1
+            label = _number(where, label) if self.regression else str(label).strip()
+            yield LabelledText(*clean, label)
+        self._report = report  # only a finished pass knows the counts
+
+    def check(self) -> ReadReport:
+        """Reads everything once and returns the counts.
+
+        Raises:
+            ValueError: the source is not what it should be (file, line and reason are named), or
+                nothing is left of it.
+        """
+        for _ in self:
+            pass
+        if not self._report.kept:
+            raise ValueError(f"{self._report}; there is nothing to work with.")
+        return self._report
+
+    @property
+    def report(self) -> ReadReport:
+        """The counts of the last finished pass; makes one where there was none."""
+        return self._report or self.check()
+
+    def label_names(self) -> list[str]:
+        """The labels there are, in an order that stays: numbers by size, then names by letters.
+
+        Raises:
+            ValueError: the labels are numbers to be guessed, or there is only one label.
+        """
+        if self.regression:
+            raise ValueError(f"{self.name}: regression has numbers, not names of labels.")
+        names = sorted({row.label for row in self}, key=_label_order)
+        if len(names) < 2:
+            raise ValueError(
+                f"{self.report}; the only label is {', '.join(names) or 'none'}: a classifier "
+                "needs two at least."
+            )
+        return names
+
+    def texts(self) -> Iterator[str]:
+        """The texts alone, first and second ones, for instance to train a tokenizer."""
+        for row in self:
+            yield row.text
+            if row.text_pair is not None:
+                yield row.text_pair
+
+    def __repr__(self) -> str:
+        return f"LabelledTexts({self.name!r})"
+
+
+def labelled_tsv(
+    path: str | os.PathLike[str],
+    text: Column | None = None,
+    label: Column | None = None,
+    text_pair: Column | None = None,
+    *,
+    header: bool | None = None,
+    regression: bool = False,
+) -> LabelledTexts:
+    """Labelled texts of a UTF-8 TSV file, plain or gzip.
+
+    There are no quoting rules: a tab ends a field, a line feed ends a row, and a field may start
+    with a double quote or hold any number of them. Every row must have as many columns as the
+    first one; a blank line is left out and counted.
+
+    Args:
+        path: the file.
+        text: column of the texts, by name or by number (1 is the first). Where it and the label
+            are left out, columns with usual names are taken ("text", "text_a", "sentence",
+            "sentence1" with "label" or "score", and "text_pair", "text_b" or "sentence2" where
+            there is one), or columns 1 and 2 of a file that has just two.
+        label: column of the labels.
+        text_pair: column of the second texts, if the file has pairs of texts.
+        header: whether the first row holds names; by default it does if a column is given, or
+            found, by name.
+        regression: labels are numbers.
+
+    Returns:
+        `LabelledTexts`. Reading them raises a ValueError naming file and line for a row with
+        another number of columns or a label that is no number, and one naming the columns there
+        are for a column there is not.
+
+    Example:
+        >>> labelled_tsv("train.tsv", text="review", label="stars", regression=True).name
+        'tsv:train.tsv'
+    """
+    if (text is None) != (label is None) or (text is None and text_pair is not None):
+        raise ValueError(
+            f"{path}: give the columns of text and label or neither (text column {text!r}, "
+            f"label column {label!r}, text pair column {text_pair!r})."
+        )
+    for column in (text, label, text_pair):
+        if not isinstance(column, int | str | None):
+            raise ValueError(f"{path}: a column is a name or a number, not {column!r}.")
+    columns = (text, text_pair, label)
+    return LabelledTexts(f"tsv:{path}", lambda: _rows(path, columns, header), regression)
+
+
+def _rows(path, columns, header) -> Iterator[tuple[str, str, str | None, str]]:
+    lines = enumerate(read_lines_again(path), start=1)
+    first = next(lines, None)
+    if first is None:
+        return
+    names = first[1].split("\t")
+    if columns[0] is None:
+        columns = _usual_columns(path, names, header)
+    if header is None:
+        header = not all(_is_number(column) for column in columns if column is not None)
+    text, pair, label = (
+        None if column is None else _column_index(path, column, names, header) for column in columns
+    )
+
+    def row(number: int, fields: list[str]):
+        second = None if pair is None else fields[pair]
+        return f"{path}, line {number}", fields[text], second, fields[label]
+
+    if not header:
+        yield row(1, names)
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) == len(names):
+            yield row(number, fields)
+        elif not line.strip():
+            yield f"{path}, line {number}", "", None, ""  # counted and left out
+        else:
+            raise ValueError(
+                f"{path}, line {number}: {len(fields)} columns where the first line has "
+                f"{len(names)}; every row needs the same number of tab-separated fields."
+            )
+
+
+def _usual_columns(path, names: list[str], header: bool | None):
+    """Columns (text, text pair, label) of a file for which none were given."""
+    if header is not False:
+        text, pair, label = (
+            next((name for name in usual if name in names), None)
+            for usual in (TEXT_NAMES, PAIR_NAMES, LABEL_NAMES)
+        )
+        if text is not None and label is not None:
+            return text, pair, label
+    if len(names) == 2:
+        return 1, None, 2
+    raise ValueError(
+        f"{path}: say which columns hold text and label; its first line has {len(names)}: "
+        f"{', '.join(name[:30] for name in names)}."
+    )
+
+
+def _fault(text: str, text_pair: str | None, label: str | float | None) -> str | None:
+    if not text.strip() and (text_pair is None or not text_pair.strip()):
+        return "blank text"
+    if not text.strip():
+        return "blank first text"
+    if text_pair is not None and not text_pair.strip():
+        return "blank second text"
+    return "no label" if label is None or not str(label).strip() else None
+
+
+def _number(where: str, label: str | float) -> float:
+    try:
+        number = float(label)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ValueError(f"{where}: the label is {label!r}; regression needs a finite number.")
+    return number
+
+
+def _label_order(label: str) -> tuple[bool, int, str]:
+    is_number = label.isascii() and label.removeprefix("-").isdecimal()
+    return not is_number, int(label) if is_number else 0, label
