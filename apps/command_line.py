@@ -41,6 +41,8 @@ def parse_resumable(options_class: type[Options], description: str | None) -> Op
     """
     values = _values(options_class, description)
     if values["resume"]:
+        if values["output"] is None:
+            raise ValueError("--resume needs --output, the folder of the run to go on with.")
         file = Path(values["output"], OPTIONS_FILE)
         if not file.is_file():
             raise ValueError(
@@ -59,7 +61,9 @@ def _values(
     parser = _Parser(description=description)
     helps = {
         param.arg_name: param.description
-        for param in docstring_parser.parse_from_object(options_class).params
+        for part in options_class.__mro__  # a class's fields may be those of several
+        if dataclasses.is_dataclass(part)
+        for param in docstring_parser.parse_from_object(part).params
     }
     _add_flags(parser, options_class, helps, positional)
     parser.add_argument("--config", action=ActionConfigFile, help="YAML file of options.")

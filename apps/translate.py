@@ -1,19 +1,16 @@
 """Translates a file or standard input line for line, with a run's model or a SavedModel."""
 
-import itertools
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import command_line
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
+from text_lines import in_chunks, lines_of
 
-from keras_transformer.data import read_lines
 from keras_transformer.tasks import Translation, Translator
-
-LINES_AT_A_TIME = 1024
 
 
 @dataclass
@@ -28,6 +25,9 @@ class TranslateOptions:
     """Hypotheses kept at each step; as the model was saved by default."""
     length_penalty: float | None = None
     """Exponent of the length penalty; as the model was saved by default."""
+    xla: bool = False
+    """Compile the search with XLA: several times faster for many texts, after some seconds for
+    each size of a batch."""
     n_best: int = 1
     """Translations of each text; above 1 a line is: number of the input line, score, translation,
     separated by tabs."""
@@ -36,9 +36,8 @@ class TranslateOptions:
 def main() -> None:
     options = command_line.parse(TranslateOptions, __doc__, positional="file")
     translate = open_model(options)
-    lines = read_lines(options.file) if options.file else standard_input()
     number, truncated = 0, 0
-    for chunk in in_chunks(lines):
+    for chunk in in_chunks(lines_of(options.file)):
         for translation in translate(chunk):
             number += 1
             truncated += translation.truncated
@@ -59,16 +58,16 @@ def open_model(options: TranslateOptions):
         return open_saved_model(options)
     translator = Translator.load(options.model)
     asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
-    asked |= {"n_best": options.n_best}
+    asked |= {"n_best": options.n_best, "jit_compile": options.xla}
     return lambda texts: translator.translate(texts, **asked)
 
 
 def open_saved_model(options: TranslateOptions):
     """The same for a SavedModel, whose search was fixed when it was exported."""
-    if options.beam_size or options.length_penalty is not None:
+    if options.beam_size or options.length_penalty is not None or options.xla:
         raise ValueError(
-            f"{options.model} is a SavedModel, whose beam size and length penalty are fixed: give "
-            "the folder of a run to choose them."
+            f"{options.model} is a SavedModel, whose search is fixed (--beam-size, "
+            "--length-penalty, --xla): give the folder of a run to choose it."
         )
     loaded = tf.saved_model.load(options.model)  # kept: it owns the variables
     signature = loaded.signatures["n_best"]
@@ -89,23 +88,6 @@ def open_saved_model(options: TranslateOptions):
             yield Translation([t for t, _ in real], [s for _, s in real], bool(cut))
 
     return translate
-
-
-def standard_input() -> Iterator[str]:
-    """The lines of standard input, split at line feeds only."""
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        try:
-            yield line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"standard input, line {number}: not valid UTF-8 ({error}).") from None
-
-
-def in_chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines in lists; from a terminal one by one, so that an answer follows each line."""
-    size = 1 if sys.stdin.isatty() else LINES_AT_A_TIME
-    lines = iter(lines)
-    while chunk := list(itertools.islice(lines, size)):
-        yield chunk
 
 
 def format_lines(number: int, translation: Translation, n_best: int) -> Iterator[str]:

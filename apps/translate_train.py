@@ -4,14 +4,12 @@ Without arguments it learns Chinese-English from sentences that come with the pa
 """
 
 import itertools
-import json
-import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import command_line
 import keras
+import training_run
 from translate_options import TranslateTrainOptions
 
 from keras_transformer.data import TextPairs, TranslationBatches, load_pairs
@@ -25,19 +23,9 @@ from keras_transformer.text import (
     load_tokenizer,
 )
 from keras_transformer.training import (
-    CosineSchedule,
-    InverseSquareRootSchedule,
-    LinearSchedule,
     ScoreCallback,
-    StepLimit,
-    StopOnSignal,
-    Throughput,
-    TimeLimit,
     TokenAccuracy,
     TokenCrossEntropy,
-    TrainingCheckpoint,
-    TrainingInterrupted,
-    TrainingProgress,
     adamw,
     set_seed,
 )
@@ -46,11 +34,7 @@ from keras_transformer.training import (
 def main() -> None:
     options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
     run = Path(options.output)
-    checkpoints = run / "checkpoints"
-    if checkpoints.is_dir() and not options.resume:
-        raise ValueError(
-            f"{run} holds a run already: give --resume to go on with it, or another --output."
-        )
+    training_run.refuse_old_run(options)
     set_seed(options.seed)
 
     train, valid, test = load_splits(options)
@@ -70,13 +54,13 @@ def main() -> None:
             max_target_length=options.max_target_length,
         ),
     )
-    history = fit(options, translator, train, valid, checkpoints)
+    history = fit(options, translator, train, valid)
     translator.save(run)
 
     results = score(translator, test, options)
     exported = translator.export(options.export)
     results |= {"updates": int(model.optimizer.iterations), "history": history}
-    write_json(results, run / "results.json")
+    training_run.write_json(results, run / "results.json")
     show_samples(translator, test)
     print(f"Run: {run}\nSavedModel: {exported}")
 
@@ -166,17 +150,9 @@ def build_model(
     }
     model = Transformer(TransformerConfig.preset(options.preset, **(sizes | options.model)))
     model.build()
-    schedule = {
-        "inverse_sqrt": lambda: InverseSquareRootSchedule(
-            options.learning_rate, options.warmup_steps
-        ),
-        "linear": lambda: LinearSchedule(
-            options.learning_rate, options.warmup_steps, options.max_steps
-        ),
-        "cosine": lambda: CosineSchedule(
-            options.learning_rate, options.warmup_steps, options.max_steps
-        ),
-    }[options.schedule]()
+    schedule = training_run.schedule(
+        options.schedule, options.learning_rate, options.warmup_steps, options.max_steps
+    )
     model.compile(
         optimizer=adamw(
             schedule,
@@ -197,10 +173,8 @@ def fit(
     translator: Translator,
     train: TextPairs,
     valid: TextPairs,
-    checkpoints: Path,
 ) -> list[tuple[int, float]]:
     """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
-    model = translator.model
     lengths = {
         "batch_tokens": options.batch_tokens,
         "max_source_length": options.max_source_length,
@@ -215,6 +189,8 @@ def fit(
     print(batches.report, flush=True)
 
     sources, references = (list(side) for side in zip(*valid, strict=True))
+    # What cannot be scored is refused before training.
+    text_score(options.metric, references, references, options.bleu_tokenize)
 
     def valid_score(_: keras.Model) -> float:
         found = [t.texts[0] for t in translator.translate(sources, beam_size=1)]
@@ -227,39 +203,8 @@ def fit(
         patience=options.patience,
         average=bool(options.ema),
     )
-    time_limit = TimeLimit(options.max_minutes or math.inf)
-    limits = [time_limit, *([StepLimit(options.max_steps)] if options.max_steps else [])]
-    checkpoint = TrainingCheckpoint(
-        checkpoints, clock=batches.clock, track=[scoring, time_limit], every_steps=500, keep=2
-    )
-    first_epoch = checkpoint.restore(model) if options.resume else 0
-    # Only now is it sure that a resumed run goes with these options.
-    command_line.write_options(options, checkpoints.parent)
-    over = any(callback.is_over(model) for callback in (*limits, scoring))
-    stop = StopOnSignal()
-    try:
-        model.fit(
-            batches.dataset,
-            validation_data=valid_batches.dataset,
-            initial_epoch=first_epoch,
-            epochs=first_epoch if over else options.epochs,
-            verbose=0,
-            shuffle=False,  # the batches are shuffled already
-            callbacks=[
-                stop,
-                *limits,
-                Throughput(),
-                scoring,
-                keras.callbacks.TensorBoard(str(checkpoints.parent / "tensorboard")),
-                TrainingProgress(limits=tuple(limits)),
-                checkpoint,
-            ],
-        )
-    except TrainingInterrupted as interruption:
-        raise SystemExit(f"{interruption} Nothing is lost: go on with --resume.") from None
-    if stop.received is not None:  # in the last scores, with which training was over
-        raise SystemExit(f"Stopped by {stop.received.name} after training: go on with --resume.")
-    return [(epoch + 1, value) for epoch, value in scoring.history]
+    training_run.fit(translator.model, batches, valid_batches, options, scoring)
+    return training_run.scores_by_epoch(scoring)
 
 
 def score(
@@ -283,13 +228,6 @@ def show_samples(translator: Translator, test: TextPairs, count: int = 5) -> Non
         pairs, translator([source for source, _ in pairs]), strict=True
     ):
         print(f"  {source}\n    model:     {translation}\n    reference: {reference}")
-
-
-def write_json(value: object, path: Path) -> None:
-    """A JSON file, written under a temporary name and renamed."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ def text_score(
         bleu_tokenize: sacreBLEU's tokenizer; what suits the references by default.
 
     Raises:
-        ValueError: for an unknown metric, or numbers of texts that differ.
+        ValueError: for an unknown metric or tokenizer, or numbers of texts that differ.
 
     >>> text_score("chrf", ["a b"], ["a b"]).value
     100.0
@@ -84,6 +84,11 @@ def text_score(
             "there must be as many, and at least one."
         )
     if metric == "bleu":
+        if bleu_tokenize not in (None, *BLEU.TOKENIZERS):
+            raise ValueError(
+                f"bleu_tokenize must be one of {', '.join(sorted(BLEU.TOKENIZERS))}, not "
+                f"{bleu_tokenize!r}."
+            )
         bleu = BLEU(tokenize=bleu_tokenize or bleu_tokenizer(references))
         value = bleu.corpus_score(hypotheses, [references]).score
         return TextScore("BLEU", value, str(bleu.get_signature()))

@@ -3,61 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
-from keras_transformer.generation import beam_search
 from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
-from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.task import Task
+from keras_transformer.tasks.translation_search import (
+    TranslationOptions,
+    TranslationSearch,
+    check_whole,
+)
 from keras_transformer.text import Tokenizer, load_tokenizer
-
-ROWS_AT_A_TIME = 64
-
-# Nothing but what Python's `str.isspace` takes for white space.
-_BLANK = r"[\t-\r\x1c-\x1f\x{85}\p{Z}]*"
-
-
-@dataclass(frozen=True)
-class TranslationOptions:
-    """How translations are searched."""
-
-    beam_size: int = 4
-    """Hypotheses kept at each step; 1 is greedy search."""
-    n_best: int = 4
-    """Results of the n-best signature, at most beam_size."""
-    length_penalty: float = 1.0
-    """Alpha of the length penalty (Wu et al. 2016): 0 prefers short outputs, 1 is neutral."""
-    max_source_length: int = 256
-    """Most source tokens, EOS included; longer input is truncated and reported."""
-    max_target_length: int = 256
-    """Most output tokens, EOS included."""
-    length_factor: float = 3.0
-    """Output tokens allowed for each source token, beside length_offset."""
-    length_offset: int = 20
-    """Output tokens allowed however short the source is."""
-
-    def __post_init__(self) -> None:
-        for name in ("beam_size", "n_best"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        if self.n_best > self.beam_size:
-            raise ValueError(f"n_best={self.n_best} must not exceed beam_size={self.beam_size}.")
-        for name in ("max_source_length", "max_target_length"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, not {getattr(self, name)}.")
-        for name in ("length_penalty", "length_factor"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}.")
-        if self.length_offset < 1:
-            raise ValueError(f"length_offset must be at least 1, not {self.length_offset}.")
 
 
 class Translation(NamedTuple):
@@ -67,7 +28,8 @@ class Translation(NamedTuple):
     scores: list[float]
     """Log-probability divided by the length penalty; 0 for a blank text."""
     truncated: bool
-    """Whether the text was longer than the model takes, or the best output than it may become."""
+    """Whether the text was longer than the model takes, or the best translation is as long as it
+    may become: its last token then had to be EOS, and something may be missing."""
 
 
 class TranslationAttention(NamedTuple):
@@ -112,10 +74,13 @@ class Translator(Task):
         self._check_fit()
         if not model.built:
             model.build()
+        self._search = TranslationSearch(
+            model, self.source_tokenizer, self.target_tokenizer, self.options
+        )
         text = [tf.TensorSpec([None], tf.string, name="text")]
         self.serving_default = tf.function(self._translate, input_signature=text)
         self.n_best = tf.function(self._translate_n_best, input_signature=text)
-        self._searches: dict[tuple[int, int], tf.types.experimental.PolymorphicFunction] = {}
+        self._functions: dict[Any, tf.types.experimental.PolymorphicFunction] = {}
 
     def _check_fit(self) -> None:
         config = self.model.config
@@ -163,44 +128,49 @@ class Translator(Task):
         beam_size: int | None = None,
         n_best: int = 1,
         length_penalty: float | None = None,
-        min_length: int = 0,
+        min_length: int | None = None,
         max_length: int | None = None,
+        jit_compile: bool = False,
     ) -> list[Translation]:
         """Translates texts with options of one's own.
 
         Args:
             texts: the texts.
             beam_size: hypotheses kept at each step.
-            n_best: translations of each text; fewer are given where fewer exist.
+            n_best: translations of each text, all different; fewer are given where fewer exist,
+                or where several hypotheses are the same text in other tokens.
             length_penalty: alpha of the length penalty.
-            min_length: fewest tokens of a translation.
+            min_length: fewest tokens of a translation, EOS left out.
             max_length: most tokens of a translation, EOS included.
+            jit_compile: whether XLA compiles the search: several times faster, after some seconds
+                of compilation for every new shape. (A batch is rounded up to 1, 2, 4, ... 64 texts
+                of 16, 32, 48, ... tokens.)
 
         Raises:
             ValueError: for options out of range.
         """
+        whole = {"beam_size": beam_size, "min_length": min_length, "max_length": max_length}
+        whole = {name: value for name, value in whole.items() if value is not None}
+        check_whole(n_best=n_best, **whole)
         if max_length is not None and max_length < 2:
             raise ValueError(f"max_length must be at least 2, not {max_length}.")
-        changes = {
-            "beam_size": beam_size,
-            "length_penalty": length_penalty,
-            "max_target_length": max_length,
-        }
-        changes = {name: value for name, value in changes.items() if value is not None}
-        defaults = {"n_best": n_best, "beam_size": max(n_best, self.options.beam_size)}
-        options = dataclasses.replace(self.options, **defaults | changes)
-        self._check_lengths(options)
-        if not 0 <= min_length < options.max_target_length:
-            raise ValueError(
-                f"min_length must be from 0 to {options.max_target_length - 1}, not {min_length}."
-            )
-        search = self._search_function(options.beam_size, options.n_best)
-        found, scores, truncated = search(
-            _as_texts(texts),
-            tf.constant(options.length_penalty, tf.float32),
-            tf.constant(min_length, tf.int32),
-            tf.constant(options.max_target_length, tf.int32),
+        longest = self.options.max_target_length if max_length is None else max_length
+        min_length = self.options.min_target_length if min_length is None else min_length
+        if not 0 <= min_length < longest:
+            raise ValueError(f"min_length must be from 0 to {longest - 1}, not {min_length}.")
+        options = dataclasses.replace(
+            self.options,
+            n_best=n_best,
+            beam_size=max(n_best, self.options.beam_size) if beam_size is None else beam_size,
+            max_target_length=longest,
+            min_target_length=min_length,
+            length_penalty=(
+                self.options.length_penalty if length_penalty is None else length_penalty
+            ),
         )
+        self._check_lengths(options)
+        search = self._search_function(options, jit_compile)
+        found = search(_as_texts(texts), tf.constant(options.length_penalty, tf.float32))
         return [
             Translation(
                 [t.decode("utf-8") for t, s in zip(row, row_scores, strict=True) if np.isfinite(s)],
@@ -208,7 +178,10 @@ class Translator(Task):
                 bool(cut),
             )
             for row, row_scores, cut in zip(
-                found.numpy(), scores.numpy(), truncated.numpy(), strict=True
+                found.texts.numpy(),
+                found.scores.numpy(),
+                found.truncated.numpy(),
+                strict=True,
             )
         ]
 
@@ -221,7 +194,7 @@ class Translator(Task):
         """
         translation = self([text])[0] if translation is None else translation
         config = self.model.config
-        source, _ = self._source_ids(tf.constant([text]))
+        source, _ = self._search.source_ids(tf.constant([text]))
         target = self.target_tokenizer.tokenize(tf.constant([translation])).to_tensor()
         inputs = tf.concat([[[config.bos_token_id]], target], axis=1)  # [1, target_length]
         with capture_attention() as weights:
@@ -233,22 +206,18 @@ class Translator(Task):
             {path: w.numpy()[0] for path, w in weights.items()},
         )
 
-    def _search_function(self, beam_size: int, n_best: int) -> Any:
-        if (beam_size, n_best) not in self._searches:
-
-            def search(texts: Any, alpha: Any, min_length: Any, max_length: Any) -> Any:
-                return self._search(texts, beam_size, n_best, alpha, min_length, max_length)
-
-            self._searches[beam_size, n_best] = tf.function(
-                search,
-                input_signature=[
-                    tf.TensorSpec([None], tf.string),
-                    tf.TensorSpec([], tf.float32),
-                    tf.TensorSpec([], tf.int32),
-                    tf.TensorSpec([], tf.int32),
-                ],
+    def _search_function(
+        self, options: TranslationOptions, jit_compile: bool
+    ) -> tf.types.experimental.PolymorphicFunction:
+        """Texts and the length penalty's alpha to what is found; traced once for equal options."""
+        options = dataclasses.replace(options, length_penalty=self.options.length_penalty)
+        if (options, jit_compile) not in self._functions:
+            search = dataclasses.replace(self._search, options=options, jit_compile=jit_compile)
+            self._functions[options, jit_compile] = tf.function(
+                lambda texts, alpha: search(texts, options.n_best, alpha),
+                input_signature=[tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.float32)],
             )
-        return self._searches[beam_size, n_best]
+        return self._functions[options, jit_compile]
 
     # In the graph.
 
@@ -257,112 +226,23 @@ class Translator(Task):
         return {"serving_default": self.serving_default, "n_best": self.n_best}
 
     def _translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        texts, scores, truncated = self._search(text, self.options.beam_size, 1)
-        return {"translation": texts[:, 0], "score": scores[:, 0], "truncated": truncated}
+        found = self._search(text, n_best=1)
+        return {
+            "translation": found.texts[:, 0],
+            "score": found.scores[:, 0],
+            "truncated": found.truncated,
+        }
 
     def _translate_n_best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        texts, scores, truncated = self._search(text, self.options.beam_size, self.options.n_best)
-        return {"translations": texts, "scores": scores, "truncated": truncated}
-
-    def _search(
-        self,
-        texts: tf.Tensor,
-        beam_size: int,
-        n_best: int,
-        alpha: float | tf.Tensor | None = None,
-        min_length: int | tf.Tensor = 0,
-        max_length: int | tf.Tensor | None = None,
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Texts `[batch]` to translations and scores `[batch, n_best]` and flags `[batch]`."""
-        options = self.options
-        alpha = options.length_penalty if alpha is None else alpha
-        max_length = options.max_target_length if max_length is None else max_length
-        source, cut = self._source_ids(texts)  # [batch, source_length]
-        lengths = tf.reduce_sum(tf.cast(source != self.model.config.pad_token_id, tf.int32), 1)
-
-        def translate_chunk(source: tf.Tensor, lengths: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            source = source[:, : tf.reduce_max(lengths)]
-            return self._search_chunk(
-                source, lengths, beam_size, n_best, alpha, min_length, max_length
-            )
-
-        found, scores, unended = map_in_chunks(
-            translate_chunk,
-            (source, lengths),
-            lengths,
-            ROWS_AT_A_TIME,
-            (
-                tf.TensorSpec([None, n_best], tf.string),
-                tf.TensorSpec([None, n_best], tf.float32),
-                tf.TensorSpec([None], tf.bool),
-            ),
-        )
-        blank = tf.strings.regex_full_match(texts, _BLANK)  # [batch]
-        first = tf.range(n_best) == 0
-        found = tf.where(blank[:, None], "", found)
-        scores = tf.where(blank[:, None], tf.where(first, 0.0, float("-inf")), scores)
-        return found, scores, (cut | unended) & ~blank
-
-    def _source_ids(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Source ids `[batch, source_length]`, each row ended by EOS, and which rows were cut."""
-        config, most = self.model.config, self.options.max_source_length - 1
-        tokens = self.source_tokenizer.tokenize(texts)  # [batch, (tokens)]
-        cut = tokens.row_lengths() > most
-        tokens = tokens[:, :most]
-        ends = tf.fill([tf.shape(texts)[0], 1], config.eos_token_id)
-        tokens = tf.concat([tokens, ends], axis=1)
-        return tokens.to_tensor(config.pad_token_id), cut
-
-    def _search_chunk(
-        self,
-        source: tf.Tensor,
-        lengths: tf.Tensor,
-        beam_size: int,
-        n_best: int,
-        alpha: float | tf.Tensor,
-        min_length: int | tf.Tensor,
-        max_length: int | tf.Tensor,
-    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        config, options = self.model.config, self.options
-        # A row's limit is its own, so that its translation does not depend on its batch.
-        limits = options.length_offset + tf.cast(
-            options.length_factor * tf.cast(lengths, tf.float32), tf.int32
-        )
-        limits = tf.maximum(limits, min_length + 1)
-        limits = tf.minimum(limits, max_length)  # [rows]
-        longest, rows = tf.reduce_max(limits), tf.shape(source)[0]
-        hypotheses = beam_search(
-            self.model,
-            self.model.start(source, longest, beams=beam_size),
-            batch_size=rows,
-            beam_size=beam_size,
-            n_best=n_best,
-            bos_id=config.bos_token_id,
-            eos_id=config.eos_token_id,
-            pad_id=config.pad_token_id,
-            max_length=longest,
-            max_lengths=limits,
-            min_lengths=tf.fill([rows], min_length),
-            forbidden_ids=self._forbidden_ids(),
-            length_penalty=alpha,
-        )
-        flat = tf.reshape(hypotheses.ids, [-1, longest])  # [rows * n_best, longest]
-        texts = tf.reshape(self.target_tokenizer.detokenize(flat), [-1, n_best])
-        # At its limit a row has no choice but EOS: the model may have had more to say.
-        unended = hypotheses.lengths[:, 0] >= limits
-        return texts, hypotheses.scores, unended
-
-    def _forbidden_ids(self) -> tuple[int, ...]:
-        """Ids that stand for no text: all control ids but EOS, and the unknown id."""
-        config, tokenizer = self.model.config, self.target_tokenizer
-        ids = {*tokenizer.special_ids, tokenizer.unk_id}
-        return tuple(sorted(ids - {config.eos_token_id, config.pad_token_id}))
+        found = self._search(text, n_best=self.options.n_best)
+        return {"translations": found.texts, "scores": found.scores, "truncated": found.truncated}
 
     # Saving.
 
     def _config(self) -> dict[str, Any]:
         return {
             "model": self.model.config.to_dict(),
+            "dtype": self.model.dtype_policy.name,
             "options": dataclasses.asdict(self.options),
             "shared_tokenizer": self.source_tokenizer is self.target_tokenizer,
         }
@@ -382,7 +262,8 @@ class Translator(Task):
         else:
             source = load_tokenizer(directory / "source_tokenizer")
             target = load_tokenizer(directory / "target_tokenizer")
-        model = Transformer(TransformerConfig(**config["model"]))
+        dtype = config.get("dtype")  # older files do not say
+        model = Transformer(TransformerConfig(**config["model"]), dtype=dtype)
         return cls(model, source, target, TranslationOptions(**config["options"]))
 
 

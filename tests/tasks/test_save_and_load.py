@@ -1,6 +1,7 @@
 """A saved translator is the same elsewhere, or does not load at all."""
 
 import json
+import resource
 import shutil
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from saved_model_files import devices
 from small_translators import SOURCES
 from tasks import processes
 
+from keras_transformer.models import Transformer
 from keras_transformer.tasks import Task, Translator
 from keras_transformer.text import CharacterTokenizer, SentencePieceTokenizer
 
@@ -97,6 +99,21 @@ def test_one_vocabulary_stays_one(saved):
     assert loaded.source_tokenizer is loaded.target_tokenizer
 
 
+@pytest.mark.parametrize("policy", ["mixed_float16", "mixed_bfloat16"])
+def test_the_dtype_policy_comes_back(small, tmp_path, policy):
+    model = Transformer(small.model.config, dtype=policy)
+    Translator(model, small.source_tokenizer).save(tmp_path)
+    loaded = Translator.load(tmp_path).model
+    assert loaded.dtype_policy.name == loaded.decoder.dtype_policy.name == policy
+
+
+def test_a_config_that_does_not_say_its_dtype_has_kerass_default(saved):
+    config = json.loads((saved / "config.json").read_text())
+    assert config.pop("dtype") == "float32"
+    (saved / "config.json").write_text(json.dumps(config))
+    assert Translator.load(saved).model.dtype_policy.name == "float32"
+
+
 def test_saving_leaves_what_is_needed_and_nothing_else(saved):
     assert {path.name for path in saved.iterdir()} == {
         "config.json",
@@ -127,6 +144,19 @@ def test_a_save_that_fails_leaves_the_older_one_whole(small, saved, monkeypatch)
     monkeypatch.undo()
     assert_same_weights(Translator.load(saved), small)
     assert not [path for path in saved.iterdir() if path.name.startswith(".")]
+
+
+def test_without_room_a_save_says_so_and_leaves_the_older_one_whole(small, saved):
+    before = {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()}
+    limit, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    weights = (saved / "model.weights.h5").stat().st_size
+    resource.setrlimit(resource.RLIMIT_FSIZE, (weights - 1, most))
+    try:
+        with pytest.raises(OSError, match=r"File too large \([\d,]+ bytes are needed\): .*run"):
+            small.save(saved)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, most))
+    assert {path: path.read_bytes() for path in saved.rglob("*") if path.is_file()} == before
 
 
 def test_a_save_that_is_cut_short_is_not_mistaken_for_a_whole_one(small, saved, monkeypatch):

@@ -40,6 +40,24 @@ def test_more_rows_than_one_chunk_holds(overfitted):
     assert overfitted(texts) == (TARGETS * 4)[:70]
 
 
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_a_search_compiled_by_xla_gives_the_same(overfitted, beam_size):
+    texts = [*SOURCES, "unknown word", "unknown " * 9, ""]
+    options = dict(beam_size=beam_size, n_best=beam_size, max_length=24)
+    plain = overfitted.translate(texts, **options)
+    compiled = overfitted.translate(texts, **options, jit_compile=True)
+    for one, other in zip(plain, compiled, strict=True):
+        assert other.texts[0] == one.texts[0] and other.truncated == one.truncated
+        assert other.scores == pytest.approx(one.scores, abs=1e-4)
+    assert [t.texts[0] for t in compiled[: len(SOURCES)]] == TARGETS
+
+
+def test_a_search_compiled_by_xla_has_room_for_the_least_length(spelling):
+    (found,) = spelling.translate(["red"], min_length=9, jit_compile=True, beam_size=2)
+    (plain,) = spelling.translate(["red"], min_length=9, beam_size=2)
+    assert found.texts == plain.texts and len(found.texts[0]) >= 9
+
+
 def test_no_new_trace_for_other_lengths_and_batches(overfitted):
     overfitted(["red"])
     traces = overfitted.serving_default.experimental_get_tracing_count()

@@ -1,0 +1,22 @@
+"""Lines of text for the commands that answer line by line."""
+
+import itertools
+import sys
+from collections.abc import Iterable, Iterator
+
+from keras_transformer.data import decode_lines, read_lines
+
+LINES_AT_A_TIME = 1024
+
+
+def lines_of(file: str | None) -> Iterator[str]:
+    """The lines of a file, or without one of standard input, by the same rules."""
+    return read_lines(file) if file else decode_lines(sys.stdin.buffer, "standard input")
+
+
+def in_chunks(lines: Iterable[str]) -> Iterator[list[str]]:
+    """Lines in lists; from a terminal one by one, so that an answer follows each line."""
+    size = 1 if sys.stdin.isatty() else LINES_AT_A_TIME
+    lines = iter(lines)
+    while chunk := list(itertools.islice(lines, size)):
+        yield chunk
