@@ -1,11 +1,12 @@
-r"""Does a translator say the same in Python, as a SavedModel, and without Python?
+r"""Does a model say the same in Python, as a SavedModel, and without Python?
 
     python benchmarks/same_everywhere.py --model runs/translate --export saved_models/translate/1 \
         --c-serve FOLDER --texts FILE [--count 1000]
 
-Each way is asked with all texts in one batch, and with each text alone. Translations may differ
-only where their scores lie within 1e-4: rounding may then turn the choice. Such rows are listed.
-Ends with status 1 if any other row differs.
+Each way asks the default signature with all texts in one batch, and with each text alone. Texts,
+places and flags must be the same and numbers agree to 1e-4; where all numbers do and a text
+differs, rounding may have turned a choice between equals: such rows are listed as ties. Ends with
+status 1 if any other row differs.
 """
 
 import argparse
@@ -22,12 +23,9 @@ from benchmarks.c_serve import CServe
 
 TOLERANCE = 1e-4
 
-
-class Answer(NamedTuple):
-    """The best translation of a text."""
-
-    text: str
-    score: float
+Row = dict[str, str]  # the inputs of a row by name
+Answer = dict[str, Any]  # the outputs of a row by name, nested lists without padding
+Way = Callable[[list[Row]], list[Answer]]
 
 
 class Difference(NamedTuple):
@@ -39,32 +37,69 @@ class Difference(NamedTuple):
 
     @property
     def is_tie(self) -> bool:
-        """Whether rounding explains it."""
-        return abs(self.expected.score - self.found.score) <= TOLERANCE
+        """Whether rounding explains it: all numbers agree."""
+        return _agree(_numbers(self.expected), _numbers(self.found))
 
 
 def compare(expected: Sequence[Answer], found: Sequence[Answer]) -> list[Difference]:
-    """The rows whose texts differ, and those whose scores do by more than rounding.
+    """The rows that differ by more than the rounding of a number.
 
-    >>> compare([Answer("a", -1.0)], [Answer("b", -1.00001)])[0].is_tie
+    >>> compare([{"text": "a", "score": -1.0}], [{"text": "b", "score": -1.00001}])[0].is_tie
     True
     """
     rows = enumerate(zip(expected, found, strict=True))
-    differences = (Difference(row, *answers) for row, answers in rows)
-    return [d for d in differences if d.expected.text != d.found.text or not d.is_tie]
+    return [Difference(row, *pair) for row, pair in rows if not _agree(*pair)]
 
 
-def python_ways(model: Path) -> dict[str, Callable[[list[str]], list[Answer]]]:
-    """A saved translator, called with all texts and with one at a time."""
-    import tensorflow as tf
+def _agree(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_agree(one[name], other[name]) for name in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(_agree, one, other))
+    if isinstance(one, float):
+        return one == other or abs(one - other) <= TOLERANCE  # -inf equals itself
+    return one == other
 
-    from keras_transformer.tasks import Translator
 
-    function = Translator.load(model).serving_default
-    return _batch_and_alone("Python", lambda texts: function(tf.constant(texts)))
+def _numbers(answer: Answer) -> Answer:
+    """The outputs that are numbers with a fraction: scores, vectors."""
+
+    def is_number(value: Any) -> bool:
+        while isinstance(value, list):
+            if not value:
+                return False
+            value = value[0]
+        return isinstance(value, float)
+
+    return {name: value for name, value in answer.items() if is_number(value)}
 
 
-def saved_model_ways(export: Path) -> dict[str, Callable[[list[str]], list[Answer]]]:
+def without_padding(outputs: dict[str, list]) -> list[Answer]:
+    """Outputs by name, a value for each row, as one answer for each row.
+
+    Where a `length` is among them, lists of the other outputs are cut to it: rows are padded to
+    the longest of their batch.
+
+    >>> without_padding({"words": [["a", ""]], "length": [1]})
+    [{'words': ['a'], 'length': 1}]
+    """
+    rows = [dict(zip(outputs, row, strict=True)) for row in zip(*outputs.values(), strict=True)]
+    for row in rows:
+        if "length" in row:
+            for name, value in row.items():
+                row[name] = value[: row["length"]] if isinstance(value, list) else value
+    return rows
+
+
+def python_ways(model: Path) -> dict[str, Way]:
+    """A saved task, called with all rows and with one at a time."""
+    from keras_transformer.tasks import Task
+
+    function = Task.load(model).signatures()["serving_default"]
+    return _batch_and_alone("Python", function)
+
+
+def saved_model_ways(export: Path) -> dict[str, Way]:
     """The same for a SavedModel."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
@@ -72,50 +107,85 @@ def saved_model_ways(export: Path) -> dict[str, Callable[[list[str]], list[Answe
     loaded = tf.saved_model.load(str(export))
     function = loaded.signatures["serving_default"]
 
-    def call(texts: list[str], loaded: Any = loaded) -> Any:  # it owns the variables
-        return function(text=tf.constant(texts))
+    def call(loaded: Any = loaded, **inputs: Any) -> Any:  # it owns the variables
+        return function(**inputs)
 
     return _batch_and_alone("SavedModel", call)
 
 
-def _batch_and_alone(
-    name: str, call: Callable[[list[str]], Any]
-) -> dict[str, Callable[[list[str]], list[Answer]]]:
-    def batch(texts: list[str]) -> list[Answer]:
-        outputs = call(texts)
-        decoded = [text.decode("utf-8") for text in outputs["translation"].numpy()]
-        return [
-            Answer(*row) for row in zip(decoded, outputs["score"].numpy().tolist(), strict=True)
-        ]
+def _batch_and_alone(name: str, call: Callable[..., Any]) -> dict[str, Way]:
+    import tensorflow as tf
+
+    def batch(rows: list[Row]) -> list[Answer]:
+        inputs = {key: tf.constant([row[key] for row in rows]) for key in rows[0]}
+        outputs = call(**inputs)
+        return without_padding({key: _plain(outputs[key].numpy()) for key in sorted(outputs)})
 
     return {
         f"{name}, batch": batch,
-        f"{name}, alone": lambda texts: [answer for text in texts for answer in batch([text])],
+        f"{name}, alone": lambda rows: [answer for row in rows for answer in batch([row])],
     }
 
 
-def c_serve_ways(export: Path, c_serve: CServe) -> dict[str, Callable[[list[str]], list[Answer]]]:
+def _plain(array: Any) -> list:
+    """An array as nested lists, its bytes decoded."""
+
+    def decoded(value: Any) -> Any:
+        if isinstance(value, list):
+            return [decoded(item) for item in value]
+        return value.decode("utf-8") if isinstance(value, bytes) else value
+
+    return decoded(array.tolist())
+
+
+def c_serve_ways(export: Path, c_serve: CServe) -> dict[str, Way]:
     """The SavedModel in a process without Python."""
 
-    def batch(texts: list[str]) -> list[Answer]:
-        (outputs,) = c_serve.ask(export, "serving_default", [{"text": texts}])
-        return [Answer(*row) for row in zip(outputs["translation"], outputs["score"], strict=True)]
+    def ask(requests: list[dict[str, list[str]]]) -> list[Answer]:
+        answers = c_serve.ask(export, "serving_default", requests)
+        return [
+            row for outputs in answers for row in without_padding(dict(sorted(outputs.items())))
+        ]
 
-    def alone(texts: list[str]) -> list[Answer]:
-        answers = c_serve.ask_alone(export, "serving_default", texts)
-        return [Answer(answer["translation"][0], answer["score"][0]) for answer in answers]
+    return {
+        "c_serve, batch": lambda rows: ask([{key: [row[key] for row in rows] for key in rows[0]}]),
+        "c_serve, alone": lambda rows: ask([{key: [row[key]] for key in row} for row in rows]),
+    }
 
-    return {"c_serve, batch": batch, "c_serve, alone": alone}
+
+def input_names(export: Path) -> list[str]:
+    """The inputs of the default signature: `text`, or `question` and `context`."""
+    import tensorflow as tf
+    import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
+
+    signature = tf.saved_model.load(str(export)).signatures["serving_default"]
+    names = sorted(signature.structured_input_signature[1])
+    return names if len(names) == 1 else sorted(names, reverse=True)  # the question comes first
 
 
-def report(name: str, differences: list[Difference], texts: Sequence[str]) -> bool:
+def read_rows(path: Path, names: list[str], count: int) -> list[Row]:
+    """The first rows of a file: a text a line, or as many columns as there are inputs."""
+    from keras_transformer.data import read_lines
+
+    rows = []
+    for number, line in enumerate(islice(read_lines(path), count), start=1):
+        columns = [line] if len(names) == 1 else line.split("\t")
+        if len(columns) != len(names):
+            sys.exit(f"{path}, line {number}: must have the columns {', '.join(names)}.")
+        rows.append(dict(zip(names, columns, strict=True)))
+    if not rows:
+        sys.exit(f"{path} holds no text to compare, or --count is 0.")
+    return rows
+
+
+def report(name: str, differences: list[Difference], rows: Sequence[Row]) -> bool:
     """Prints how a way compares; tells whether all is well."""
-    print(f"{name}: {len(texts) - len(differences)} of {len(texts)} identical", flush=True)
+    print(f"{name}: {len(rows) - len(differences)} of {len(rows)} identical", flush=True)
     for difference in differences:
         kind = "tie" if difference.is_tie else "DIFFERENT"
-        print(f"  line {difference.row + 1}, {kind}: {texts[difference.row]}")
+        print(f"  line {difference.row + 1}, {kind}: {' | '.join(rows[difference.row].values())}")
         for answer in (difference.expected, difference.found):
-            print(f"    {answer.score:.6f}  {answer.text}")
+            print(f"    {str(answer):.300}")
     return all(difference.is_tie for difference in differences)
 
 
@@ -125,18 +195,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--model", type=Path, required=True, help="folder of a saved translator (a run)")
+    add("--model", type=Path, required=True, help="folder of a saved task (a run)")
     add("--export", type=Path, required=True, help="folder of the SavedModel made of it")
     add("--c-serve", type=Path, required=True, help="folder of c_serve, with its build.sh")
-    add("--texts", type=Path, required=True, help="file of texts, one a line (plain or .gz)")
+    add(
+        "--texts",
+        type=Path,
+        required=True,
+        help="file of texts, one a line (plain or .gz); question and context with a tab between",
+    )
     add("--count", type=int, default=1000, help="texts to compare, from the first on")
     options = parser.parse_args(arguments)
 
-    from keras_transformer.data import read_lines
-
-    texts = list(islice(read_lines(options.texts), options.count))
-    if not texts:
-        sys.exit(f"{options.texts} holds no text to compare, or --count is 0.")
+    rows = read_rows(options.texts, input_names(options.export), options.count)
     with TemporaryDirectory() as folder:
         c_serve = CServe.build(options.c_serve, Path(folder))
         ways = (
@@ -145,9 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             | c_serve_ways(options.export, c_serve)
         )
         first, *others = ways
-        expected = ways[first](texts)
+        expected = ways[first](rows)
         print(f"Compared with {first}:", flush=True)
-        fine = [report(name, compare(expected, ways[name](texts)), texts) for name in others]
+        fine = [report(name, compare(expected, ways[name](rows)), rows) for name in others]
     if not all(fine):
         sys.exit("Answers differ that must not.")
 
