@@ -14,6 +14,7 @@ from keras_transformer.text.normalization import Normalization, check_normalizat
 from keras_transformer.text.tokenizer import Tokenizer
 
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
+MASK = "<mask>"
 REPLACEMENT_CHARACTER = 0xFFFD
 
 
@@ -27,6 +28,7 @@ class CharacterTokenizer(Tokenizer):
     Args:
         characters: the vocabulary in the order of its ids, each character once.
         normalization: "identity", "nfc" or "nfkc", applied first.
+        mask: whether id 4 is a mask, which BERT's pretraining needs; characters follow it.
 
     >>> tokenizer = CharacterTokenizer.train(["abab中文a"])
     >>> tokenizer.tokenize("ab中?").numpy()
@@ -39,6 +41,7 @@ class CharacterTokenizer(Tokenizer):
         self,
         characters: str,
         normalization: Normalization = "identity",
+        mask: bool = False,
         name: str | None = None,
     ):
         super().__init__(normalization, name=name)
@@ -48,9 +51,11 @@ class CharacterTokenizer(Tokenizer):
         if not characters:
             raise ValueError("characters must hold at least one character, got none.")
         self._characters = characters
+        self._special_tokens = (*SPECIAL_TOKENS, *([MASK] if mask else []))
+        self.mask_id = len(SPECIAL_TOKENS) if mask else -1
         codes = np.array([ord(character) for character in characters], np.int32)
         order = np.argsort(codes)
-        first = len(SPECIAL_TOKENS)
+        first = len(self._special_tokens)
         # NumPy arrays, so that every graph gets constants of its own.
         self._sorted_codes = codes[order]  # [characters]
         self._sorted_ids = (order + first).astype(np.int32)  # [characters]
@@ -65,20 +70,22 @@ class CharacterTokenizer(Tokenizer):
         *,
         min_count: int = 1,
         normalization: Normalization = "identity",
+        mask: bool = False,
     ) -> Self:
         """Takes the characters of the texts, the most frequent first.
 
         Args:
             texts: strings, or paths of UTF-8 files (plain or gzip), a text a line. Read once.
-            vocab_size: the most ids to use, the four special ones included; None for all.
+            vocab_size: the most ids to use, the special ones included; None for all.
             min_count: leave out characters that occur less often.
             normalization: "identity", "nfc" or "nfkc", applied first.
+            mask: whether there is a mask among the special ids.
 
         Raises:
             ValueError: if `vocab_size` leaves no room for a character or no character remains.
         """
         check_normalization(normalization)
-        first = len(SPECIAL_TOKENS)
+        first = len(SPECIAL_TOKENS) + mask
         if vocab_size is not None and vocab_size <= first:
             raise ValueError(
                 f"vocab_size={vocab_size} leaves no room for characters: {first} ids are special, "
@@ -95,29 +102,33 @@ class CharacterTokenizer(Tokenizer):
             )
         kept.sort(key=lambda item: (-item[1], item[0]))  # ties by code point: no other order counts
         room = None if vocab_size is None else vocab_size - first
-        return cls("".join(character for character, _ in kept[:room]), normalization)
+        return cls("".join(character for character, _ in kept[:room]), normalization, mask)
 
     @property
     def vocab_size(self) -> int:
-        """Number of ids, the four special ones included."""
+        """Number of ids, the special ones included."""
         return len(self._codes)
+
+    @property
+    def special_ids(self) -> tuple[int, ...]:
+        """The control ids, the mask among them if there is one."""
+        return super().special_ids + ((self.mask_id,) if self.mask_id >= 0 else ())
 
     def id_to_token(self, index: int) -> str:
         """The character of an id (or the name of a special id)."""
         if not 0 <= index < self.vocab_size:
             raise ValueError(f"id {index} is not in the vocabulary of {self.vocab_size} ids.")
-        if index < len(SPECIAL_TOKENS):
-            return SPECIAL_TOKENS[index]
-        return self._characters[index - len(SPECIAL_TOKENS)]
+        first = len(self._special_tokens)
+        return self._special_tokens[index] if index < first else self._characters[index - first]
 
     def token_to_id(self, token: str) -> int:
         """The id of a character (or of the name of a special id)."""
-        if token in SPECIAL_TOKENS:
-            return SPECIAL_TOKENS.index(token)
+        if token in self._special_tokens:
+            return self._special_tokens.index(token)
         place = self._characters.find(token) if len(token) == 1 else -1
         if place < 0:
             raise ValueError(f"token {token!r} is not in the vocabulary.")
-        return place + len(SPECIAL_TOKENS)
+        return place + len(self._special_tokens)
 
     def _tokenize_rows(self, texts: tf.Tensor) -> tf.RaggedTensor:
         codes = tf.strings.unicode_decode(texts, "UTF-8")  # [batch, (characters)]
@@ -138,4 +149,5 @@ class CharacterTokenizer(Tokenizer):
         return tf.strings.unicode_encode(codes, "UTF-8")
 
     def _settings(self) -> dict[str, Any]:
-        return {**super()._settings(), "characters": self._characters}
+        settings = {**super()._settings(), "characters": self._characters}
+        return settings | ({"mask": True} if self.mask_id >= 0 else {})

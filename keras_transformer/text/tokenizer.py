@@ -38,6 +38,10 @@ class Tokenizer(tf.Module):
     bos_id: int = 1
     eos_id: int = 2
     unk_id: int = 3
+    # BERT's begin, end and mask; -1 for a tokenizer without a mask.
+    cls_id: int = 1
+    sep_id: int = 2
+    mask_id: int = -1
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -92,7 +92,8 @@ def token_losses(
         float32 (float64 for float64 logits) `[..., tokens]`.
     """
     shape = tf.shape(labels)
-    vocabulary = logits.shape[-1]
+    # Unknown where the classes are the positions of a text: where a span begins, say.
+    vocabulary = tf.shape(logits)[-1] if logits.shape[-1] is None else logits.shape[-1]
     labels = tf.reshape(tf.where(real, labels, 0), [-1])  # [tokens]
     logits = tf.reshape(logits, [-1, vocabulary])  # [tokens, vocabulary]
     losses = tf.reshape(_cross_entropy(labels, logits, label_smoothing), shape)
@@ -115,7 +116,6 @@ def _cross_entropy(labels: tf.Tensor, logits: tf.Tensor, smoothing: float) -> tf
     nothing else of that size: it is the forward's only temporary and becomes the gradient.
     (On CPU half the time of `tf.nn.sparse_softmax_cross_entropy_with_logits`.)
     """
-    vocabulary = logits.shape[-1]
 
     @tf.custom_gradient
     def loss_of(logits):
@@ -131,6 +131,7 @@ def _cross_entropy(labels: tf.Tensor, logits: tf.Tensor, smoothing: float) -> tf
 
         def gradient(upstream):
             upstream = tf.cast(upstream, dtype)
+            vocabulary = tf.cast(tf.shape(scores)[-1], dtype)
             spread = probabilities - smoothing / vocabulary if smoothing else probabilities
             where = tf.stack([tf.range(tf.size(labels)), labels], -1)  # [tokens, 2]
             return tf.cast(
@@ -154,10 +155,10 @@ def _align(weights: tf.Tensor, shape: tf.TensorShape) -> tf.Tensor:
 
 def _check(labels: tf.Tensor, logits: tf.Tensor) -> None:
     """Refuse labels and logits that do not belong together."""
-    if not logits.dtype.is_floating or logits.shape[-1] is None:
+    if not logits.dtype.is_floating or logits.shape.rank in (None, 0):
         raise ValueError(
-            "TokenCrossEntropy needs float logits [batch, tokens, vocabulary] with a known "
-            f"vocabulary size, got {logits.dtype.name} {logits.shape}."
+            "TokenCrossEntropy needs float logits [batch, tokens, vocabulary], got "
+            f"{logits.dtype.name} {logits.shape}."
         )
     if not labels.shape.is_compatible_with(logits.shape[:-1]):
         raise ValueError(

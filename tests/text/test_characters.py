@@ -2,7 +2,7 @@
 
 import pytest
 
-from keras_transformer.text import CharacterTokenizer
+from keras_transformer.text import CharacterTokenizer, load_tokenizer
 
 
 def test_the_most_frequent_characters_come_first_and_ties_by_code_point():
@@ -36,3 +36,15 @@ def test_impossible_vocabularies_are_refused():
         CharacterTokenizer("aba")
     with pytest.raises(ValueError, match="at least one character"):
         CharacterTokenizer("")
+
+
+def test_a_mask_is_a_control_id_that_no_text_yields(tmp_path):
+    tokenizer = CharacterTokenizer.train(["<mask>中文"], mask=True)
+    assert (tokenizer.mask_id, tokenizer.cls_id, tokenizer.sep_id) == (4, 1, 2)
+    ids = tokenizer.tokenize("<mask>中").numpy()
+    assert 4 not in ids and tokenizer.detokenize(ids).numpy().decode() == "<mask>中"
+    assert tokenizer.id_to_token(4) == "<mask>" and tokenizer.token_to_id("<mask>") == 4
+    assert tokenizer.detokenize([4, ids[-1]]).numpy().decode() == "中"
+    tokenizer.save(tmp_path)
+    assert load_tokenizer(tmp_path).mask_id == 4
+    assert CharacterTokenizer.train(["中"]).mask_id == -1

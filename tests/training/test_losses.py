@@ -178,3 +178,23 @@ def test_a_big_vocabulary_costs_less_than_three_times_the_logits():
 def _kilobytes(path, field):
     with open(path) as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field))
+
+
+def test_the_classes_may_be_positions_of_texts_of_any_length():
+    loss = TokenCrossEntropy(label_smoothing=0.1, pad_id=-1)
+
+    @tf.function(input_signature=[tf.TensorSpec([None]), tf.TensorSpec([None, None])])
+    def value_and_gradient(labels, logits):
+        with tf.GradientTape() as tape:
+            tape.watch(logits)
+            value = loss(tf.cast(labels, tf.int32), logits)
+        return value, tape.gradient(value, logits)
+
+    logits = np.random.default_rng(0).normal(size=(3, 7)).astype("float32")
+    value, gradient = value_and_gradient([2.0, -1.0, 6.0], logits)
+    probabilities = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    targets = np.full((3, 7), 0.1 / 7) + 0.9 * np.eye(7)[[2, 0, 6]]
+    losses = -(targets * np.log(probabilities)).sum(-1)
+    np.testing.assert_allclose(value, (losses[0] + losses[2]) / 2, rtol=1e-5)
+    expected = (probabilities - targets) / 2 * np.array([1, 0, 1])[:, None]
+    np.testing.assert_allclose(gradient, expected, atol=1e-6)
