@@ -1,6 +1,12 @@
 """Tasks: tokenizers, a model and decoding in one object, with save, load and export."""
 
+from keras_transformer.tasks.answer_search import AnswerOptions
+from keras_transformer.tasks.fill_mask import FillMask, Guesses
+from keras_transformer.tasks.question_answerer import Answer, Answers, QuestionAnswerer
 from keras_transformer.tasks.task import Task
+from keras_transformer.tasks.text_classifier import Classification, Regression, TextClassifier
+from keras_transformer.tasks.text_embedder import TextEmbedder, TokenVectors
+from keras_transformer.tasks.token_tagger import Entity, TaggedWord, TokenTagger
 from keras_transformer.tasks.translator import (
     Translation,
     TranslationAttention,
@@ -8,4 +14,24 @@ from keras_transformer.tasks.translator import (
     Translator,
 )
 
-__all__ = ["Task", "Translation", "TranslationAttention", "TranslationOptions", "Translator"]
+__all__ = [
+    "Answer",
+    "AnswerOptions",
+    "Answers",
+    "Classification",
+    "Entity",
+    "FillMask",
+    "Guesses",
+    "QuestionAnswerer",
+    "Regression",
+    "TaggedWord",
+    "Task",
+    "TextClassifier",
+    "TextEmbedder",
+    "TokenTagger",
+    "TokenVectors",
+    "Translation",
+    "TranslationAttention",
+    "TranslationOptions",
+    "Translator",
+]

@@ -1,0 +1,210 @@
+"""The graph of question answering: windows over the context, best spans, slices of the context."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Real
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from keras_transformer.models import BertSpanQA
+from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
+from keras_transformer.tasks.bert_task import run_in_chunks
+from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
+from keras_transformer.tasks.texts import is_blank, valid_unicode
+from keras_transformer.tasks.translation_search import check_whole
+from keras_transformer.tasks.windows import best_window, windows_over
+from keras_transformer.text.normalization import character_to_byte_offsets
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """How answers are searched. What is None suits `max_length`, and is a number afterwards.
+
+    >>> AnswerOptions(max_length=128).max_question_length
+    62
+    """
+
+    max_length: int = 384
+    """Most tokens of a window: question, a part of the context and three special ones."""
+    stride: int = 128
+    """Tokens from the start of a window to that of the next; fewer where windows would not overlap
+    by an answer."""
+    max_question_length: int | None = None
+    """Most tokens of a question, which is cut beyond; half of a window, at most 64."""
+    max_answer_length: int | None = None
+    """Most tokens of an answer; a quarter of a window, at most 30."""
+    n_best: int = 5
+    """Answers of the n-best signature."""
+    no_answer_threshold: float | None = None
+    """A score that does not exceed it is no answer; by default every context has an answer, as
+    suits a model that was trained with answers only. 0 is natural for one that knows both."""
+
+    def __post_init__(self) -> None:
+        check_whole(max_length=self.max_length)
+        suitable = {
+            "max_question_length": min(64, (self.max_length - 3) // 2),
+            "max_answer_length": min(30, self.max_length // 4),
+        }
+        for name, value in suitable.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
+        for name, least in (
+            ("max_length", 12),
+            ("stride", 1),
+            ("max_question_length", 1),
+            ("max_answer_length", 1),
+            ("n_best", 1),
+        ):
+            value = getattr(self, name)
+            check_whole(**{name: value})
+            if value < least:
+                raise ValueError(f"{name} must be at least {least}, not {value}.")
+        # A window overlaps the next by an answer, so that each answer is whole in one of them.
+        room = self.max_length - 3 - self.max_question_length - self.max_answer_length
+        if room < 1:
+            raise ValueError(
+                f"max_length={self.max_length} is too short for max_question_length="
+                f"{self.max_question_length} and max_answer_length={self.max_answer_length}: it "
+                f"must be at least {self.max_length + 1 - room}."
+            )
+        object.__setattr__(self, "stride", min(self.stride, room))
+        threshold = self.no_answer_threshold
+        if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
+            raise ValueError(f"no_answer_threshold must be a number or None, not {threshold!r}.")
+
+
+class FoundAnswers(NamedTuple):
+    """Answers to a batch of questions, best first, those of a question all different.
+
+    Fillers are empty, at the place 0, with the score -inf.
+    """
+
+    answers: tf.Tensor  # string [batch, n_best], exact slices of the contexts
+    scores: tf.Tensor  # float32 [batch, n_best]
+    starts: tf.Tensor  # int32 [batch, n_best], first character
+    ends: tf.Tensor  # int32 [batch, n_best], one past the last character
+    has_answer: tf.Tensor  # bool [batch], whether the best exceeds the threshold
+    truncated: tf.Tensor  # bool [batch], whether the question was cut
+
+
+@dataclass(frozen=True)
+class AnswerSearch:
+    """Questions and contexts in, answers out, all in the graph."""
+
+    model: BertSpanQA
+    inputs: BertInputs
+    options: AnswerOptions
+
+    def __call__(self, questions: tf.Tensor, contexts: tf.Tensor, n_best: int) -> FoundAnswers:
+        """Answers to questions `[batch]` in contexts `[batch]`."""
+        tf.debugging.assert_equal(
+            tf.size(questions), tf.size(contexts), "There must be as many questions as contexts."
+        )
+        tokenizer, options = self.inputs.tokenizer, self.options
+        asked, truncated = cut(tokenizer.tokenize(questions), options.max_question_length)
+        tokens, starts, ends = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
+        spans = self.spans(asked, tokens, n_best)
+        blank = is_blank(questions) | is_blank(contexts)  # [batch]
+        scores = tf.where(blank[:, None], IMPOSSIBLE, spans.scores)  # [batch, n_best]
+        found = scores > IMPOSSIBLE
+        starts = tf.where(found, _at(starts, spans.starts), 0)  # [batch, n_best]
+        ends = tf.where(found, _at(ends, spans.ends), 0)  # [batch, n_best]
+        threshold = options.no_answer_threshold
+        return FoundAnswers(
+            answers=slices_of_texts(contexts, starts, ends),
+            scores=scores,
+            starts=starts,
+            ends=ends,
+            has_answer=scores[:, 0] > (IMPOSSIBLE if threshold is None else threshold),
+            truncated=truncated,
+        )
+
+    def spans(self, questions: tf.RaggedTensor, contexts: tf.RaggedTensor, n_best: int) -> Spans:
+        """The best spans of each context.
+
+        Args:
+            questions, contexts: tokens, int32 `[batch, (tokens)]`.
+            n_best: spans of each.
+
+        Returns:
+            Spans in tokens of the contexts; scores are those above there being no answer.
+        """
+        step, longest = self.options.stride, self.options.max_answer_length
+        lengths = contexts.row_lengths()
+        taken = 3 + questions.row_lengths()  # [batch], of each window
+        rooms = self.options.max_length - taken  # [batch]
+        windows = windows_over(lengths, rooms, step)
+        limits = tf.minimum(
+            windows.starts + tf.gather(rooms, windows.rows), tf.gather(lengths, windows.rows)
+        )  # [windows], where each ends
+
+        def search(rows: tf.Tensor, starts: tf.Tensor, limits: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            question = tf.gather(questions, rows)  # [rows, (tokens)]
+            batch = self.inputs.pair(question, slices(contexts, rows, starts, limits))
+            inputs = {"token_ids": batch.token_ids, "segment_ids": batch.segment_ids}
+            scores = self.model(inputs, training=False)  # [rows, width] each
+            first, last = (tf.cast(scores[name], tf.float32) for name in ("start", "end"))
+            offset = starts - question.row_lengths() - 2  # [rows]
+            width = tf.shape(batch.token_ids, tf.int64)[1]
+            places = tf.range(width)[None] + offset[:, None]  # [rows, width], in the context
+            inside = (places >= starts[:, None]) & (places < limits[:, None])  # [rows, width]
+            # Windows overlap: a span counts in the one where its middle has most context.
+            own = best_window(
+                places + longest // 2,
+                tf.gather(rooms, rows)[:, None],
+                step,
+                tf.gather(windows.counts, rows)[:, None],
+            )  # [rows, width]
+            own = own == starts[:, None] // step
+            spans = best_spans(first, last, inside & own, inside, longest, n_best)
+            no_answer = first[:, 0] + last[:, 0]  # [rows], of [CLS]
+            return (
+                spans.starts + offset[:, None],
+                spans.ends + offset[:, None],
+                spans.scores,
+                no_answer,
+            )
+
+        sizes = limits - windows.starts + tf.gather(taken, windows.rows)  # [windows]
+        places = tf.TensorSpec([None, n_best], tf.int64)
+        found = run_in_chunks(
+            search,
+            (windows.rows, windows.starts, limits),
+            tf.cast(sizes, tf.int32),
+            (places, places, tf.TensorSpec([None, n_best]), tf.TensorSpec([None])),
+        )
+        spans = best_of_texts(Spans(*found[:3]), windows.rows, contexts.nrows())
+        no_answer = tf.math.unsorted_segment_min(found[3], windows.rows, contexts.nrows())
+        scores = tf.where(spans.scores > IMPOSSIBLE, spans.scores - no_answer[:, None], IMPOSSIBLE)
+        return spans._replace(scores=scores)
+
+
+def _at(offsets: tf.RaggedTensor, places: tf.Tensor) -> tf.Tensor:
+    """Offsets `[batch, (tokens)]` at tokens `[batch, n_best]`; anything where there is none."""
+    at = offsets.row_starts()[:, None] + places  # [batch, n_best]
+    size = tf.size(offsets.values, tf.int64)
+    return tf.gather(tf.pad(offsets.values, [[0, 1]]), tf.clip_by_value(at, 0, size))
+
+
+def slices_of_texts(texts: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tf.Tensor:
+    """``texts[i][starts[i, j]:ends[i, j]]``: string `[batch, count]`.
+
+    Args:
+        texts: string `[batch]`.
+        starts, ends: int32 `[batch, count]`, in characters.
+
+    >>> starts, ends = tf.constant([[2, 0]]), tf.constant([[4, 1]])
+    >>> slices_of_texts(tf.constant(["a bcd"]), starts, ends).numpy().tolist()
+    [[b'bc', b'a']]
+    """
+    first, last = (
+        character_to_byte_offsets(texts, tf.RaggedTensor.from_tensor(places)).to_tensor(
+            shape=[None, places.shape[1]]
+        )
+        for places in (starts, ends)
+    )  # [batch, count] each
+    # In bytes, as TensorFlow counts the characters of damaged UTF-8 differently.
+    return valid_unicode(tf.strings.substr(texts[:, None], first, last - first))
