@@ -3,5 +3,12 @@
 from keras_transformer.text.characters import CharacterTokenizer
 from keras_transformer.text.sentencepiece import SentencePieceTokenizer
 from keras_transformer.text.tokenizer import Tokenizer, load_tokenizer
+from keras_transformer.text.wordpiece import WordPieceTokenizer
 
-__all__ = ["CharacterTokenizer", "SentencePieceTokenizer", "Tokenizer", "load_tokenizer"]
+__all__ = [
+    "CharacterTokenizer",
+    "SentencePieceTokenizer",
+    "Tokenizer",
+    "WordPieceTokenizer",
+    "load_tokenizer",
+]
