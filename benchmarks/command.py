@@ -1,4 +1,4 @@
-"""What the two benchmark commands share: flags, the run over the presets, and the printed end."""
+"""What the benchmark commands share: flags, the run over the presets, and the printed end."""
 
 import argparse
 import dataclasses
@@ -32,14 +32,19 @@ class Measurement:
     tokens: float
 
 
-def parser(description: str, contestants: Sequence[Contestant]) -> argparse.ArgumentParser:
-    """A parser with the flags that both commands have."""
+def parser(
+    description: str,
+    contestants: Sequence[Contestant],
+    presets: Sequence[str] = tuple(PRESETS),
+    default: Sequence[str] = ("tiny", "small"),
+) -> argparse.ArgumentParser:
+    """A parser with the flags that all commands have."""
     made = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter
     )
     names = [contestant.name for contestant in contestants]
     made.add_argument(
-        "--presets", nargs="+", choices=list(PRESETS), default=["tiny", "small"], help="sizes"
+        "--presets", nargs="+", choices=list(presets), default=list(default), help="sizes"
     )
     made.add_argument(
         "--libraries",

@@ -31,6 +31,63 @@ PRESETS = {
 
 
 @dataclass(frozen=True)
+class EncoderSizes:
+    """Sizes of a BERT; the fields have the names of `keras_transformer.models.BertConfig`."""
+
+    vocab_size: int
+    hidden_size: int
+    intermediate_size: int
+    num_attention_heads: int
+    num_hidden_layers: int
+
+
+ENCODER_PRESETS = {
+    "quick": EncoderSizes(500, 32, 64, 2, 1),
+    "base": EncoderSizes(30522, 768, 3072, 12, 12),
+}
+
+
+@dataclass(frozen=True)
+class EncoderJob:
+    """A classifier of two labels on a BERT: batches of texts, each padded to `length`."""
+
+    preset: str
+    batch_size: int = 8
+    length: int = 128
+    dropout: float = 0.1
+    learning_rate: float = 2e-5
+    threads: int = 2
+    seed: int = 0
+
+    @property
+    def sizes(self) -> EncoderSizes:
+        """The preset's sizes."""
+        if self.preset not in ENCODER_PRESETS:
+            raise ValueError(
+                f"Unknown preset {self.preset!r}: choose from {', '.join(ENCODER_PRESETS)}."
+            )
+        return ENCODER_PRESETS[self.preset]
+
+    def batches(self) -> tuple[np.ndarray, np.ndarray]:
+        """Two batches: ids int32 [2, batch_size, length], labels int32 [2, batch_size].
+
+        Lengths lie between three quarters of `length` and all of it, as in a length bucket.
+        """
+        random = np.random.default_rng(self.seed)
+        ids = np.zeros((2, self.batch_size, self.length), np.int32)
+        for row in np.ndindex(*ids.shape[:2]):
+            count = random.integers(3 * self.length // 4, self.length, endpoint=True)
+            ids[row][:count] = random.integers(FIRST_WORD, self.sizes.vocab_size, size=count)
+        labels = random.integers(0, 2, size=ids.shape[:2], dtype=np.int32)
+        return ids, labels
+
+    def tokens(self) -> float:
+        """Real tokens of an average batch."""
+        ids, _ = self.batches()
+        return float((ids != PAD).sum()) / len(ids)
+
+
+@dataclass(frozen=True)
 class TrainingJob:
     """Training steps on batches of `batch_size` pairs, each side padded to `length`."""
 

@@ -1,0 +1,104 @@
+"""Fine-tunes a BERT for a task: labels of texts, tags of words, or answers to questions.
+
+With --task alone it learns a small task that comes with the package, from random weights; --init
+gives it a pretrained model to begin with.
+"""
+
+from pathlib import Path
+
+import bert_start
+import command_line
+import keras
+import training_run
+from bert_finetune_options import BertFinetuneOptions
+from finetune_classify import Classify
+from finetune_qa import AnswerQuestions
+from finetune_tag import Tag
+
+from keras_transformer.models import Bert
+from keras_transformer.text import Tokenizer, load_tokenizer
+from keras_transformer.training import ScoreCallback, adamw, set_seed
+
+TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
+# The measure that picks the best weights.
+MAIN_SCORE = {"classify": "accuracy", "tag": "f1", "qa": "f1", "regression": "pearson"}
+
+
+def main() -> None:
+    options = command_line.parse_resumable(BertFinetuneOptions, __doc__)
+    training_run.refuse_old_run(options)
+    set_seed(options.seed)
+    recipe = TASKS[options.task](options)
+    for data in recipe.splits.values():
+        print(data.check(), flush=True)
+    bert, tokenizer = start(options, recipe)
+    model = recipe.model(bert)
+    model.build()
+    print(f"Model: {model.count_params():,} weights", flush=True)
+    task = recipe.task(model, tokenizer)  # refuses what does not fit before training
+    history = fit(options, recipe, task)
+    task.save(options.output)
+
+    scores = {split: recipe.score(task, split) for split in ("valid", "test")}
+    for split, found in scores.items():
+        print(f"{split.capitalize()}: {found}", flush=True)
+    results = {split: found._asdict() for split, found in scores.items()}
+    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    training_run.write_json(results, Path(options.output, "results.json"))
+    exported = task.export(options.export)
+    for sample in recipe.samples(task):
+        print(f"  {sample}")
+    print(f"Run: {options.output}\nSavedModel: {exported}")
+
+
+def start(options: BertFinetuneOptions, recipe) -> tuple[Bert, Tokenizer]:
+    """The encoder and the tokenizer to begin with; the latter is saved in the run at once."""
+    folder = Path(options.output, "tokenizer")
+    if options.init is not None:
+        bert, tokenizer = bert_start.load_pretrained(options.init)
+        tokenizer.save(folder)
+        return bert, tokenizer
+    if not options.resume:
+        bert_start.new_tokenizer(
+            options.tokenizer, recipe.texts(), options.vocab_size, options.lowercase
+        ).save(folder)
+    tokenizer = load_tokenizer(folder)
+    bert = bert_start.new_encoder(options.preset, tokenizer, options.max_length, options.model)
+    return bert, tokenizer
+
+
+def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
+    """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
+    batches = recipe.batches("train", task.tokenizer)
+    valid_batches = recipe.batches("valid", task.tokenizer)
+    print(batches.report, flush=True)
+    total = options.max_steps or options.epochs * batches.count_batches()
+    warmup = max(1, round(options.warmup_share * total))
+    loss, metrics = recipe.loss_and_metrics()
+    task.model.compile(
+        optimizer=adamw(
+            training_run.schedule(options.schedule, options.learning_rate, warmup, total),
+            weight_decay=options.weight_decay,
+            clip_norm=options.clip_norm,
+        ),
+        loss=loss,
+        metrics=metrics,
+        weighted_metrics=[],
+    )
+    measure = MAIN_SCORE["regression" if options.regression else options.task]
+
+    def valid_score(_: keras.Model) -> float:
+        return getattr(recipe.score(task, "valid"), measure)
+
+    scoring = ScoreCallback(
+        valid_score,
+        every=options.score_every,
+        name=f"valid_{measure}",
+        patience=options.patience,
+    )
+    training_run.fit(task.model, batches, valid_batches, options, scoring)
+    return training_run.scores_by_epoch(scoring)
+
+
+if __name__ == "__main__":
+    command_line.run(main)

@@ -1,0 +1,104 @@
+"""Options of `bert_finetune.py`."""
+
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from training_options import TrainingOptions
+
+from keras_transformer.models import BertConfig
+
+
+@dataclass
+class TaskData:
+    """The task, its data, and the model to begin with."""
+
+    task: Literal["classify", "tag", "qa"] = "classify"
+    """Labels (or numbers) for texts, tags for words, or answers in a context."""
+    train: str = "builtin"
+    """Training data: a TSV file of texts and labels, a file of a word and its tag a line (CoNLL), a
+    JSON file as SQuAD's, or tfds:NAME; {split} in it becomes train, valid and test. By default a
+    small task that comes with the package."""
+    valid: str | None = None
+    """Validation data, in the same form."""
+    test: str | None = None
+    """Test data, in the same form."""
+    data_dir: str | None = None
+    """Folder of prepared TFDS data, for use without a network."""
+    text_column: str | None = None
+    """Column of the texts (TSV): a name, or a number from 1."""
+    pair_column: str | None = None
+    """Column of the second texts, for pairs of texts."""
+    label_column: str | None = None
+    """Column of the labels."""
+    word_column: int = 1
+    """Column of the words (CoNLL), from 1."""
+    tag_column: int | None = None
+    """Column of the tags, from 1; the last one by default."""
+    regression: bool = False
+    """Whether the labels are numbers to be guessed."""
+    balanced: bool = False
+    """Whether all labels get the same say, however many rows each has."""
+    no_answer_threshold: float | None = None
+    """A score that does not exceed it is no answer (qa); 0 suits data with questions that have
+    none."""
+    init: str | None = None
+    """Folder of a pretrained run or Hugging Face directory; random weights by default."""
+    tokenizer: Literal["wordpiece", "char"] = "wordpiece"
+    """New tokenizer where --init gives none: word pieces, or characters (Chinese)."""
+    vocab_size: int = 8000
+    """Most ids of a new tokenizer."""
+    lowercase: bool | None = None
+    """Whether a new tokenizer takes capital letters for small ones; by default not for tagging."""
+    preset: Literal["tiny", "mini", "small", "base"] = "tiny"
+    """Size of a model with random weights."""
+    model: dict[str, Any] = field(default_factory=dict)
+    """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
+    max_length: int = 128
+    """Most tokens that the model gets at once, special ones included; longer texts are cut, or
+    read in windows (tag, qa)."""
+    stride: int | None = None
+    """Tokens from the start of a window to that of the next: 128 by default for qa, half a window
+    for tag."""
+
+
+@dataclass
+class BertFinetuneOptions(TrainingOptions, TaskData):
+    """Fine-tunes a BERT for a task, scores it, and exports it."""
+
+    learning_rate: float | None = None
+    """Peak rate; 5e-5 with --init, 5e-4 for random weights by default."""
+    epochs: int | None = None
+    """Passes over the data; 3 with --init, 20 for random weights by default."""
+    score_every: int = 1
+    """Epochs between two scores of the validation data; the best weights stay."""
+    patience: int | None = None
+    """Training ends after so many scores in a row without a new best."""
+    output: str | None = None
+    """Folder for everything of the run; runs/ and the name of the task by default."""
+
+    def __post_init__(self) -> None:
+        pretrained = self.init is not None
+        if self.learning_rate is None:
+            self.learning_rate = 5e-5 if pretrained else 5e-4
+        if self.epochs is None:
+            self.epochs = 3 if pretrained else 20
+        if self.lowercase is None:
+            self.lowercase = self.task != "tag"
+        if self.output is None:
+            self.output = str(Path("runs", self.task))
+        if self.export is None:
+            self.export = str(Path("saved_models", Path(self.output).name))
+        known = [config_field.name for config_field in fields(BertConfig)]
+        for name in self.model:
+            if name not in known:
+                raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
+        if pretrained and self.model:
+            raise ValueError("--model says how to build a new model: leave it out with --init.")
+        one_split = self.train != "builtin" and "{split}" not in self.train
+        one_split &= not self.train.startswith("tfds:")
+        for split in ("valid", "test"):
+            if one_split and getattr(self, split) is None:
+                raise ValueError(
+                    f"There is no {split} data: give --{split}, or --train with {{split}} in it."
+                )

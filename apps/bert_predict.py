@@ -1,0 +1,129 @@
+"""Asks a trained BERT about lines of text; one JSON object a line answers.
+
+The folder says what the model does: classify, tag, answer questions, fill in a mask or embed. Where
+the task takes two texts, a line holds both, a tab between them: a pair of texts, or a question and
+its context.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import bert_start
+import command_line
+from text_lines import in_chunks, lines_of
+
+from keras_transformer.checkpoints import load_huggingface
+from keras_transformer.models import BertEmbedder, BertMaskedLM
+from keras_transformer.tasks import (
+    FillMask,
+    QuestionAnswerer,
+    Task,
+    TextClassifier,
+    TextEmbedder,
+    TokenTagger,
+)
+
+
+@dataclass
+class PredictOptions:
+    """Ask a trained BERT about lines of text."""
+
+    model: str = "runs/classify"
+    """Folder of a run, or with --use a Hugging Face directory too."""
+    use: Literal["fill_mask", "embed"] | None = None
+    """Take the encoder of the folder for this, whatever the folder's own task is."""
+    file: str | None = None
+    """File of texts, one a line (plain or .gz); standard input by default."""
+
+
+def main() -> None:
+    options = command_line.parse(PredictOptions, __doc__, positional="file")
+    task = open_task(options)
+    answer = ANSWERS[type(task)]
+    for chunk in in_chunks(lines_of(options.file)):
+        for answered in answer(task, chunk):
+            print(json.dumps(answered, ensure_ascii=False))
+        sys.stdout.flush()
+
+
+def open_task(options: PredictOptions) -> Task:
+    """The task of the folder, or another one around its encoder."""
+    if options.use is None:
+        task = Task.load(options.model)
+        if type(task) not in ANSWERS:
+            raise ValueError(f"{options.model} is a {type(task).__name__}: see translate.py.")
+        return task
+    config = Path(options.model, "config.json")
+    if not config.is_file():
+        raise ValueError(f"{options.model} holds no model: there is no config.json in it.")
+    if "task" not in json.loads(config.read_text(encoding="utf-8")):
+        tokenizer = bert_start.load_vocabulary(Path(options.model))
+        if options.use == "embed":
+            return TextEmbedder(load_huggingface(options.model, BertEmbedder), tokenizer)
+        return FillMask(load_huggingface(options.model, BertMaskedLM), tokenizer)
+    if options.use == "embed":
+        bert, tokenizer = bert_start.load_pretrained(options.model)
+        return TextEmbedder(BertEmbedder(bert), tokenizer)
+    task = Task.load(options.model)
+    if not isinstance(task, FillMask):
+        raise ValueError(
+            f"{options.model} is a {type(task).__name__}, which cannot guess masked tokens: give a "
+            "folder of bert_pretrain.py."
+        )
+    return task
+
+
+def two_columns(lines: list[str]) -> tuple[list[str], list[str]]:
+    """The texts before and after the tab of each line; a blank line has two blank ones."""
+    firsts, seconds = [], []
+    for line in lines:
+        first, tab, second = line.partition("\t")
+        if line.strip() and not tab:
+            raise ValueError(f"{line[:60]!r} must be two texts with a tab between them.")
+        firsts.append(first)
+        seconds.append(second)
+    return firsts, seconds
+
+
+def classify(task: TextClassifier, lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Labels and scores; lines with a tab are pairs of texts."""
+    pairs = two_columns(lines) if any("\t" in line for line in lines) else (lines,)
+    return (found._asdict() for found in task.classify(*pairs))
+
+
+def tag(task: TokenTagger, lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Words with tags."""
+    return ({"words": [word._asdict() for word in words]} for words in task(lines))
+
+
+def answer_questions(task: QuestionAnswerer, lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Answers, best first."""
+    for found in task.answer(*two_columns(lines)):
+        yield found._asdict() | {"answers": [answer._asdict() for answer in found.answers]}
+
+
+def fill(task: FillMask, lines: list[str]) -> Iterator[dict[str, Any]]:
+    """What may stand at [MASK]."""
+    return (found._asdict() for found in task(lines))
+
+
+def embed(task: TextEmbedder, lines: list[str]) -> Iterator[dict[str, Any]]:
+    """Vectors."""
+    return ({"embedding": vector.tolist()} for vector in task(lines))
+
+
+ANSWERS: dict[type[Task], Callable[[Any, list[str]], Iterator[dict[str, Any]]]] = {
+    TextClassifier: classify,
+    TokenTagger: tag,
+    QuestionAnswerer: answer_questions,
+    FillMask: fill,
+    TextEmbedder: embed,
+}
+
+
+if __name__ == "__main__":
+    command_line.run(main)

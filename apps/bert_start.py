@@ -1,0 +1,65 @@
+"""Where a BERT command begins: a pretrained folder, or random weights and a new tokenizer."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from keras_transformer.checkpoints import load_huggingface
+from keras_transformer.models import Bert, BertConfig
+from keras_transformer.tasks import Task
+from keras_transformer.text import CharacterTokenizer, Tokenizer, WordPieceTokenizer
+
+
+def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:
+    """The encoder and the tokenizer of a run's folder, or of a Hugging Face directory.
+
+    Raises:
+        ValueError: when the folder holds neither.
+    """
+    config = Path(directory, "config.json")
+    if not config.is_file():
+        raise ValueError(
+            f"{directory} holds no model: there is no config.json in it. Give the folder of a "
+            "finished run, or a Hugging Face directory."
+        )
+    if "task" in json.loads(config.read_text(encoding="utf-8")):
+        task = Task.load(directory)
+        if not hasattr(task.model, "bert"):
+            raise ValueError(f"{directory} is a {type(task).__name__}, which holds no BERT.")
+        return task.model.bert, task.tokenizer
+    return load_huggingface(directory, Bert), load_vocabulary(Path(directory))
+
+
+def load_vocabulary(directory: Path) -> WordPieceTokenizer:
+    """The tokenizer of a Hugging Face directory, from its `vocab.txt`."""
+    file = directory / "vocab.txt"
+    if not file.is_file():
+        raise ValueError(f"{directory} has no vocab.txt, the vocabulary of its tokenizer.")
+    settings = directory / "tokenizer_config.json"
+    fields: dict[str, Any] = {}
+    if settings.is_file():
+        fields = json.loads(settings.read_text(encoding="utf-8"))
+    return WordPieceTokenizer.from_vocab(
+        file,
+        lowercase=fields.get("do_lower_case", True),
+        strip_accents=fields.get("strip_accents"),
+        normalization="bert",
+    )
+
+
+def new_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, lowercase: bool) -> Tokenizer:
+    """A tokenizer learned from the texts."""
+    if kind == "char":
+        return CharacterTokenizer.train(texts, vocab_size=vocab_size, mask=True)
+    return WordPieceTokenizer.train(texts, vocab_size, lowercase=lowercase)
+
+
+def new_encoder(
+    preset: str, tokenizer: Tokenizer, max_length: int, overrides: dict[str, Any]
+) -> Bert:
+    """An encoder with random weights."""
+    sizes = {"vocab_size": tokenizer.vocab_size, "max_position_embeddings": max_length}
+    bert = Bert(BertConfig.preset(preset, **(sizes | overrides)))
+    bert.build()
+    return bert

@@ -1,0 +1,83 @@
+"""Fine-tuning for tags of words."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+from bert_finetune_options import BertFinetuneOptions
+
+from keras_transformer.data import ExampleBatches, TaggedSentences, load_tagged, tagging_batches
+from keras_transformer.models import Bert, BertTagger
+from keras_transformer.tasks import TokenTagger
+from keras_transformer.tasks.label_scores import EntityScores, entity_scores
+from keras_transformer.text import Tokenizer
+from keras_transformer.training import TokenAccuracy, TokenCrossEntropy
+
+NO_TAG = -1  # where no word begins
+
+
+class Tag:
+    """The parts of a fine-tuning that are a tagger's."""
+
+    def __init__(self, options: BertFinetuneOptions):
+        self.options = options
+        self.splits = {split: self._load(split) for split in ("train", "valid", "test")}
+        self.labels = self.splits["train"].tag_names()
+
+    def _load(self, split: str) -> TaggedSentences:
+        options = self.options
+        source = getattr(options, split) or options.train
+        if source == "builtin":
+            return load_tagged(source, split)
+        if source.startswith("tfds:"):
+            split = "validation" if split == "valid" else split
+            return load_tagged(source, split, data_dir=options.data_dir)
+        columns = {"word_column": options.word_column, "tag_column": options.tag_column}
+        return load_tagged(source, split, **columns)
+
+    def texts(self) -> Iterator[str]:
+        """The training texts, for a new tokenizer."""
+        return self.splits["train"].texts()
+
+    def model(self, bert: Bert) -> keras.Model:
+        """The model, with a new head."""
+        return BertTagger(bert, num_labels=len(self.labels))
+
+    def loss_and_metrics(self) -> tuple[Any, Any]:
+        """Arguments of `compile`."""
+        return TokenCrossEntropy(pad_id=NO_TAG), [TokenAccuracy(pad_id=NO_TAG)]
+
+    def batches(self, split: str, tokenizer: Tokenizer) -> ExampleBatches:
+        """Batches of a split; tags that training never shows are left out of the others' loss."""
+        options = self.options
+        return tagging_batches(
+            self.splits[split],
+            tokenizer,
+            self.labels,
+            max_length=options.max_length,
+            batch_size=options.batch_size,
+            training=split == "train",
+            seed=options.seed,
+        )
+
+    def task(self, model: keras.Model, tokenizer: Tokenizer) -> TokenTagger:
+        """The trained thing."""
+        options = self.options
+        return TokenTagger(model, tokenizer, self.labels, options.max_length, options.stride)
+
+    def score(self, task: TokenTagger, split: str) -> EntityScores:
+        """How good it is on a split, at the level of words."""
+        sentences = list(self.splits[split])
+        predicted = task.tag_words([sentence.words for sentence in sentences])
+        return entity_scores(predicted, [sentence.tags for sentence in sentences])
+
+    def samples(self, task: TokenTagger, count: int = 5) -> Iterator[str]:
+        """A few answers beside the right ones."""
+        sentences = list(self.splits["test"])
+        sentences = sentences[:: max(1, len(sentences) // count)][:count]
+        tags = task.tag_words([sentence.words for sentence in sentences])
+        for sentence, found in zip(sentences, tags, strict=True):
+            yield (
+                f"{' '.join(sentence.words)}\n    model: {' '.join(found)}\n"
+                f"    right: {' '.join(sentence.tags)}"
+            )

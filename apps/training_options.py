@@ -1,0 +1,39 @@
+"""Options that all training commands have."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass
+class TrainingOptions:
+    """How long and how fast to train, and where the run goes."""
+
+    batch_size: int = 32
+    """Rows of a batch."""
+    schedule: Literal["inverse_sqrt", "linear", "cosine"] = "linear"
+    """Course of the learning rate after the warm-up; linear and cosine end at 0 with the last
+    update."""
+    learning_rate: float = 1e-4
+    """Peak rate, reached after the warm-up."""
+    warmup_share: float = 0.1
+    """Share of the updates until the peak rate."""
+    weight_decay: float = 0.01
+    """AdamW's weight decay, not applied to biases, norms and positions."""
+    clip_norm: float = 1.0
+    """Longest gradient over all variables."""
+    epochs: int = 3
+    """Passes over the data."""
+    max_minutes: float | None = None
+    """Training ends after so many minutes, over all resumed runs, wherever its schedule is."""
+    max_steps: int | None = None
+    """Training ends after so many updates, and the schedule with them."""
+    seed: int = 1
+    """Seed of the weights, the order of the data and dropout."""
+    resume: bool = False
+    """Go on with the run in --output, exactly where it stopped, with its options where none are
+    given now."""
+    output: str = "runs/model"
+    """Folder for everything of the run."""
+    export: str | None = None
+    """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
+    name of --output."""
