@@ -16,6 +16,12 @@ def fill_mask():
     return FillMask(small_berts.make_model(BertMaskedLM, tokenizer), tokenizer)
 
 
+@pytest.fixture
+def eager():
+    with small_berts.eagerly():
+        yield
+
+
 def ids_of(fill_mask, text):
     return fill_mask.tokenizer.tokenize(text).numpy().tolist()
 
@@ -72,7 +78,7 @@ def test_of_a_long_text_the_part_around_the_mask_is_read(fill_mask, before):
     assert found.truncated
 
 
-def test_control_tokens_and_the_unknown_one_are_never_guessed():
+def test_control_tokens_and_the_unknown_one_are_never_guessed(eager):
     tokenizer = small_berts.wordpieces()
     model = small_berts.make_model(BertMaskedLM, tokenizer)
     bias = model.token_head.bias.numpy()
@@ -85,7 +91,7 @@ def test_control_tokens_and_the_unknown_one_are_never_guessed():
     assert sum(found.scores) < 0.01  # probabilities are those of all tokens
 
 
-def test_a_model_of_both_tasks_of_pretraining_guesses_too(tmp_path):
+def test_a_model_of_both_tasks_of_pretraining_guesses_too(tmp_path, eager):
     tokenizer = small_berts.wordpieces()
     task = FillMask(small_berts.make_model(BertPretraining, tokenizer), tokenizer, top_k=2)
     before = task(["the [MASK] runs"])

@@ -38,6 +38,12 @@ def without_context():
     return task
 
 
+@pytest.fixture
+def eager():
+    with small_berts.eagerly():
+        yield
+
+
 def words(count, seed=0):
     return " ".join(random.Random(seed).choices([*small_berts.WORDS, "abc", "我"], k=count))
 
@@ -93,7 +99,7 @@ def test_the_answers_are_the_best_of_all_spans_of_all_windows(answerer, length):
     assert answerer([question], [context]) == [found.answers[0].text]
 
 
-def test_an_answer_is_found_wherever_in_a_very_long_context_it_stands(without_context):
+def test_an_answer_is_found_wherever_in_a_very_long_context_it_stands(without_context, eager):
     candidates = [*small_berts.WORDS, *small_berts.LETTERS]
     found = without_context.answer(["who?"] * len(candidates), candidates)
     scores = {word: f.answers[0].score for word, f in zip(candidates, found, strict=True)}
@@ -122,7 +128,7 @@ def test_a_long_context_is_read_a_bounded_number_of_windows_at_a_time(answerer):
     assert found.answers.shape == (2, 1)
 
 
-def test_an_answer_never_lies_in_the_question(without_context):
+def test_an_answer_never_lies_in_the_question(without_context, eager):
     """Also where the question's own words score best."""
     everything = " ".join(small_berts.WORDS[:7])
     ids = without_context.tokenizer.tokenize(everything).numpy()
@@ -188,7 +194,7 @@ def test_fewer_spans_than_asked_for_are_filled_up(answerer):
     assert sorted(row["answers"][:3]) == ["a", "a dog", "dog"]
 
 
-def test_a_threshold_turns_weak_answers_into_none(answerer):
+def test_a_threshold_turns_weak_answers_into_none(answerer, eager):
     best = answerer.answer(["who?"], [words(30)])[0].answers[0]
     for threshold, given in ((best.score - 0.01, True), (best.score + 0.01, False)):
         task = QuestionAnswerer(
@@ -230,7 +236,7 @@ def test_slices_count_characters_and_keep_bytes():
     ]
 
 
-def test_chinese_by_characters_is_answered():
+def test_chinese_by_characters_is_answered(eager):
     task = make(tokenizer=small_berts.characters())
     context = "我住在北京。" * 20
     (found,) = task.answer(["我住在北京"], [context])

@@ -23,6 +23,12 @@ def classifier():
     return make(labels=LABELS)
 
 
+@pytest.fixture
+def eager():
+    with small_berts.eagerly():
+        yield
+
+
 def ids_of(task, text):
     return task.tokenizer.tokenize(text).numpy().tolist()
 
@@ -92,7 +98,7 @@ def test_a_blank_text_has_no_label_and_half_a_pair_has_one(classifier):
     assert whole == "" and half in LABELS
 
 
-def test_one_label_is_a_number():
+def test_one_label_is_a_number(eager):
     task = make(num_labels=1)
     (found,) = task.classify(["the dog"])
     assert found.score == pytest.approx(logits_of(task, ids_of(task, "the dog"))[0], abs=1e-5)
@@ -100,7 +106,7 @@ def test_one_label_is_a_number():
     assert task.classify(["the dog"], ["cat " * 50])[0].truncated
 
 
-def test_chinese_by_characters_is_classified():
+def test_chinese_by_characters_is_classified(eager):
     task = make(tokenizer=small_berts.characters(), labels=LABELS)
     ids = [1, *ids_of(task, "我住在北京"), 2]  # BOS and EOS stand for [CLS] and [SEP]
     (found,) = task.classify(["我住在北京"])

@@ -16,6 +16,12 @@ def make(**head):
     return TextEmbedder(small_berts.make_model(BertEmbedder, tokenizer, **head), tokenizer)
 
 
+@pytest.fixture(autouse=True)
+def eager():
+    with small_berts.eagerly():
+        yield
+
+
 @pytest.fixture(scope="module")
 def embedder():
     return make()

@@ -29,6 +29,12 @@ def tagger():
     return make()
 
 
+@pytest.fixture
+def eager():
+    with small_berts.eagerly():
+        yield
+
+
 def many_words(count, seed=0):
     """Words of one to eight pieces."""
     choose = random.Random(seed)
@@ -129,7 +135,7 @@ def test_every_word_of_a_long_text_gets_a_tag_where_it_has_most_context(tagger):
         place += len(own)
 
 
-def test_in_a_text_of_many_windows_a_word_is_tagged_as_alone_if_context_does_not_matter():
+def test_in_a_text_of_many_windows_a_word_is_tagged_as_alone_if_context_does_not_matter(eager):
     task = make()
     small_berts.ignore_context(task.model)
     words = many_words(400, seed=1)
@@ -148,7 +154,7 @@ def test_words_that_are_cut_already_get_as_many_tags(tagger):
     assert tagger.tag_words([["[UNK]"], ["\u200d"]])[1] == tagger.tag_words([["\ue000"]])[0]
 
 
-def test_chinese_by_characters_is_tagged():
+def test_chinese_by_characters_is_tagged(eager):
     task = make(small_berts.characters())
     (found,) = task(["我住在北京。"])
     assert "".join(word.word for word in found) == "我住在北京。"
@@ -222,7 +228,7 @@ def test_windows_that_would_not_move_on_are_refused(stride):
         make(stride=stride)
 
 
-def test_windows_may_lie_end_to_end():
+def test_windows_may_lie_end_to_end(eager):
     task = make(stride=100, max_length=6)
     assert task.stride == 4
     words = many_words(40)
