@@ -10,7 +10,7 @@ from keras_transformer.data.grammar.phrases import with_article
 from keras_transformer.data.labelled_texts import LabelledTexts
 from keras_transformer.data.small_tasks.splits import Split, choices_of, part_of
 
-COUNTS = {"train": 4000, "valid": 400, "test": 800}
+COUNTS = {"train": 6000, "valid": 400, "test": 800}
 
 # Things, and what is said of them: good and bad.
 TOPICS = (
@@ -78,7 +78,9 @@ def _clause(choices: Choices, opinion: Opinion) -> str:
     return choices.pick(
         (
             f"the {thing} was {word}",
+            f"the {thing} was {word}",
             f"the {thing} was really {word}",
+            f"I found the {thing} {word}",
             f"I found the {thing} {word}",
             f"the {thing} was not {opposite} at all",
             f"nobody could call the {thing} {opposite}",
@@ -91,7 +93,7 @@ def _review(choices: Choices, opinions: dict[bool, list[Opinion]]) -> tuple[str,
     """A review and its label."""
     is_good = choices.chance(0.5)
     clause = _clause(choices, choices.pick(opinions[is_good]))
-    kind = choices.pick(("one", "and", "but", "although"))
+    kind = choices.pick(("one", "one", "one", "and", "but", "although"))
     if kind != "one":
         first = _clause(choices, choices.pick(opinions[is_good == (kind == "and")]))
         if kind == "although":
@@ -124,7 +126,7 @@ def builtin_reviews(split: Split = "train") -> LabelledTexts:
     """Reviews labelled "positive" or "negative".
 
     Args:
-        split: "train" (4,000 reviews), "valid" (400) or "test" (800).
+        split: "train" (6,000 reviews), "valid" (400) or "test" (800).
 
     Raises:
         ValueError: there is no such split.

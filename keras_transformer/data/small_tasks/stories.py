@@ -10,7 +10,7 @@ from keras_transformer.data.grammar.choices import Choices
 from keras_transformer.data.small_tasks.splits import Split, choices_of, part_of
 from keras_transformer.data.squad import Answer, Question, Questions
 
-STORIES = {"train": 1200, "valid": 100, "test": 200}
+STORIES = {"train": 2000, "valid": 100, "test": 200}
 QUESTIONS_EACH = 3
 NO_ANSWER_SHARE = 0.15
 
@@ -72,14 +72,17 @@ HAPPENINGS = tuple(
 
 
 def _events(choices: Choices, happenings: list, count: int) -> list[Event]:
-    """Events that differ in who, what and where, so that every question has one answer."""
+    """Events that differ in verb, who, what and where, so that every question has one answer."""
     events: list[Event] = []
     while len(events) < count:
         verb, base, thing, where = choices.pick(happenings)
         what = f"the {choices.pick(COLOURS)} {thing}"
         new = Event(verb, base, choices.pick(PEOPLE), what, where)
         if not any(
-            new.who == old.who or new.where == old.where or thing == old.what.split()[-1]
+            verb == old.verb
+            or new.who == old.who
+            or where == old.where
+            or thing == old.what.split()[-1]
             for old in events
         ):
             events.append(new)
@@ -88,7 +91,7 @@ def _events(choices: Choices, happenings: list, count: int) -> list[Event]:
 
 def _story(choices: Choices, happenings: list, number: int) -> Iterator[Question]:
     """The questions of one story."""
-    *told, untold = _events(choices, happenings, 3 + choices.chance(0.5) + 1)
+    *told, untold = _events(choices, happenings, 2 + choices.chance(0.5) + 1)
     sentences = [
         event.sentence(choices.pick(TIMES) if choices.chance(0.3) else "") for event in told
     ]
@@ -121,7 +124,7 @@ def builtin_questions(split: Split = "train") -> Questions:
     """Questions about short stories; one in seven has no answer.
 
     Args:
-        split: "train" (1,200 stories), "valid" (100) or "test" (200), three questions each.
+        split: "train" (2,000 stories), "valid" (100) or "test" (200), three questions each.
 
     Raises:
         ValueError: there is no such split.
