@@ -20,9 +20,7 @@ class BertBatch(NamedTuple):
 
 @dataclass(frozen=True)
 class BertInputs:
-    """Puts tokens between [CLS] and [SEP].
-
-    A tokenizer without ids of these names has its BOS and EOS in their place.
+    """Puts tokens between [CLS] and [SEP], the tokenizer's `cls_id` and `sep_id`.
 
     Attributes:
         tokenizer: what the tokens are of.
@@ -36,19 +34,9 @@ class BertInputs:
     segments: int = 2
 
     def __post_init__(self) -> None:
-        for name, index in (("[CLS]", self.cls_id), ("[SEP]", self.sep_id)):
+        for name, index in (("[CLS]", self.tokenizer.cls_id), ("[SEP]", self.tokenizer.sep_id)):
             if index < 0:
                 raise ValueError(f"The tokenizer's vocabulary lacks {name}, which a BERT needs.")
-
-    @property
-    def cls_id(self) -> int:
-        """The id that every input begins with."""
-        return self.tokenizer.cls_id
-
-    @property
-    def sep_id(self) -> int:
-        """The id behind each text."""
-        return self.tokenizer.sep_id
 
     def single(self, tokens: tf.RaggedTensor) -> BertBatch:
         """``[CLS] tokens [SEP]`` for int32 `[rows, (tokens)]`."""
@@ -60,7 +48,8 @@ class BertInputs:
 
     def _batch(self, texts: list[tf.RaggedTensor]) -> BertBatch:
         rows = texts[0].nrows(tf.int32)
-        cls, sep = (tf.fill([rows, 1], index) for index in (self.cls_id, self.sep_id))
+        ids = (self.tokenizer.cls_id, self.tokenizer.sep_id)
+        cls, sep = (tf.fill([rows, 1], index) for index in ids)
         parts = [cls]
         for text in texts:
             parts += [text, sep]

@@ -68,7 +68,7 @@ class FillMask(BertTask):
             raise ValueError(f"top_k must be at least 1, not {top_k}.")
         self.mask_id = tokenizer.mask_id
         if self.mask_id < 0:
-            raise ValueError(f"The tokenizer has no mask_id: its vocabulary lacks {MASK}.")
+            raise ValueError("The tokenizer has no mask among its special tokens.")
         # NumPy, so that every graph gets constants of its own.
         tokens = [tokenizer.id_to_token(index) for index in range(tokenizer.vocab_size)]
         self._tokens = np.array([token.encode() for token in tokens], object)  # [vocab_size]

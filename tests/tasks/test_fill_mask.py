@@ -6,6 +6,7 @@ import small_berts
 
 from keras_transformer.models import BertMaskedLM, BertPretraining
 from keras_transformer.tasks import FillMask
+from keras_transformer.text import CharacterTokenizer
 
 CLS, SEP, MASK = 2, 3, 4
 
@@ -101,10 +102,22 @@ def test_a_model_of_both_tasks_of_pretraining_guesses_too(tmp_path, eager):
     small_berts.assert_same([list(g) for g in loaded(["the [MASK] runs"])], [list(before[0])])
 
 
+def test_chinese_by_characters_is_guessed(eager):
+    tokenizer = CharacterTokenizer.train(["我住在北京喝茶"], mask=True)
+    model = small_berts.make_model(BertMaskedLM, tokenizer)
+    (found,) = FillMask(model, tokenizer, top_k=2)(["我[MASK]北京"])
+    ids = [tokenizer.token_to_id(token) for token in "我北京"]
+    inputs = np.array([[tokenizer.bos_id, ids[0], tokenizer.mask_id, *ids[1:], tokenizer.eos_id]])
+    logits = model({"token_ids": inputs})[0, 2].numpy()
+    logits[:5] = -np.inf  # special
+    best = np.argsort(-logits)[:2]
+    assert found.tokens == [tokenizer.id_to_token(int(index)) for index in best]
+
+
 def test_a_tokenizer_without_a_mask_is_refused():
     vocabulary = [token for token in small_berts.VOCABULARY if token != "[MASK]"]
     tokenizer = type(small_berts.wordpieces())(vocabulary)
-    with pytest.raises(ValueError, match=r"no mask_id: its vocabulary lacks \[MASK\]"):
+    with pytest.raises(ValueError, match="has no mask among its special tokens"):
         FillMask(small_berts.make_model(BertMaskedLM, tokenizer), tokenizer)
 
 
