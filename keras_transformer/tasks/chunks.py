@@ -10,7 +10,7 @@ def map_in_chunks(
     function: Callable[..., tuple[tf.Tensor, ...]],
     inputs: tuple[tf.Tensor, ...],
     lengths: tf.Tensor,
-    chunk_size: int,
+    chunk_size: int | tf.Tensor,
     outputs: tuple[tf.TensorSpec, ...],
 ) -> tuple[tf.Tensor, ...]:
     """Applies a function to rows of similar length at a time, and restores the rows' order.
@@ -22,7 +22,7 @@ def map_in_chunks(
         function: takes tensors `[rows, ...]` and gives a tuple of tensors `[rows, ...]`.
         inputs: tensors `[batch, ...]`.
         lengths: `[batch]`; rows are sorted by it, longest first.
-        chunk_size: most rows at a time.
+        chunk_size: most rows at a time, an int or an int32 scalar.
         outputs: shape (the first dimension is None) and dtype of what the function gives.
 
     Returns:
