@@ -141,9 +141,14 @@ def read_config(fields: Mapping[str, Any]) -> BertConfig:
     for name, value in ONLY.items():
         if fields.get(name, value) != value:
             raise ValueError(f"{name} must be {value!r}, not {fields[name]!r}.")
-    values = DEFAULTS | {
-        ours: fields[theirs] for ours, theirs in FIELDS.items() if fields.get(theirs) is not None
-    }
+    values: dict[str, Any] = dict(DEFAULTS)
+    for ours, theirs in FIELDS.items():
+        value = fields.get(theirs)
+        if value is None:
+            continue
+        if ours != "hidden_act" and type(value) not in (int, float):
+            raise ValueError(f"{theirs} must be a number, not {value!r}.")
+        values[ours] = value
     act = values.get("hidden_act", "gelu")
     if act not in ACTIVATIONS:
         raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}, not {act!r}.")

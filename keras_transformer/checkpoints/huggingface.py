@@ -67,7 +67,7 @@ def load_huggingface(
         )
     options: dict[str, Any] = {}
     if model_class in LABELLED:
-        options["num_labels"] = num_labels or _count_labels(fields)
+        options["num_labels"] = _count_labels(fields) if num_labels is None else num_labels
     elif model_class is BertEmbedder:
         given = {"pooling": pooling, "normalize": normalize}
         given = {name: value for name, value in given.items() if value is not None}
@@ -78,7 +78,7 @@ def load_huggingface(
     files = TensorFiles(directory)
     try:
         config = bert.read_config(fields)
-    except (ValueError, TypeError) as error:
+    except ValueError as error:
         raise ValueError(f"{directory / CONFIG_FILE}: {error}") from None
     model = Bert(config, dtype=dtype)
     if model_class is not Bert:
@@ -193,7 +193,7 @@ def _own_class(
 
 def _count_labels(fields: Mapping[str, Any]) -> int:
     """Two where nothing is said, as Hugging Face has it."""
-    return len(fields["id2label"]) if fields.get("id2label") else fields.get("num_labels", 2)
+    return len(fields.get("id2label") or ()) or fields.get("num_labels") or 2
 
 
 def _names(classes: Mapping[type, Any]) -> str:

@@ -99,8 +99,9 @@ class Bert(TokenModel):
         self.segment_embedding.build(hidden_shape)
         self.embedding_norm.build(hidden_shape)
         self.encoder.build(hidden_shape)
-        if not self.trainable:  # out of the file of a frozen model: its layers do not know yet
-            self.trainable = False
+        if not self.trainable:  # a frozen model out of a file: its layers do not know of it yet
+            for layer in self.layers:
+                layer.trainable = False
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         token_ids, segment_ids = self.read(inputs)

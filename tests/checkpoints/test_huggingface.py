@@ -319,7 +319,7 @@ def test_a_head_that_the_directory_claims_to_have_must_be_there(tmp_path):
         ({"is_decoder": True}, "config.json: is_decoder must be False, not True"),
         ({"hidden_act": "quick_gelu"}, "hidden_act must be one of gelu,.* not 'quick_gelu'"),
         ({"num_attention_heads": 5}, "config.json: num_attention_heads=5 must divide hidden_size"),
-        ({"hidden_size": "16"}, "config.json: "),
+        ({"hidden_size": "16"}, "config.json: hidden_size must be a number, not '16'"),
     ],
 )
 def test_a_config_that_is_not_ours_is_refused(tmp_path, fields, message):
