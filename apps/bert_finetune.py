@@ -15,8 +15,6 @@ from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
 
-from keras_transformer.models import Bert
-from keras_transformer.text import Tokenizer, load_tokenizer
 from keras_transformer.training import ScoreCallback, adamw, set_seed
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
@@ -31,7 +29,7 @@ def main() -> None:
     recipe = TASKS[options.task](options)
     for data in recipe.splits.values():
         print(data.check(), flush=True)
-    bert, tokenizer = start(options, recipe)
+    bert, tokenizer = bert_start.start(options, recipe.texts)
     model = recipe.model(bert)
     model.build()
     print(f"Model: {model.count_params():,} weights", flush=True)
@@ -49,22 +47,6 @@ def main() -> None:
     for sample in recipe.samples(task):
         print(f"  {sample}")
     print(f"Run: {options.output}\nSavedModel: {exported}")
-
-
-def start(options: BertFinetuneOptions, recipe) -> tuple[Bert, Tokenizer]:
-    """The encoder and the tokenizer to begin with; the latter is saved in the run at once."""
-    folder = Path(options.output, "tokenizer")
-    if options.init is not None:
-        bert, tokenizer = bert_start.load_pretrained(options.init)
-        tokenizer.save(folder)
-        return bert, tokenizer
-    if not options.resume:
-        bert_start.new_tokenizer(
-            options.tokenizer, recipe.texts(), options.vocab_size, options.lowercase
-        ).save(folder)
-    tokenizer = load_tokenizer(folder)
-    bert = bert_start.new_encoder(options.preset, tokenizer, options.max_length, options.model)
-    return bert, tokenizer
 
 
 def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:

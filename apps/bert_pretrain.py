@@ -23,7 +23,7 @@ from keras_transformer.data import (
 )
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.tasks import FillMask
-from keras_transformer.text import Tokenizer, load_tokenizer
+from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
     TokenAccuracy,
     TokenCrossEntropy,
@@ -42,7 +42,7 @@ def main() -> None:
     texts = load_texts(options)
     for documents in texts.values():
         print(documents.check(), flush=True)
-    bert, tokenizer = start(options, texts["train"])
+    bert, tokenizer = bert_start.start(options, texts["train"].sentences)
     batches = {split: make_batches(options, texts[split], tokenizer, split) for split in texts}
     print(batches["train"].report, flush=True)
     model = compiled(options, bert, batches["train"].count_batches())
@@ -65,27 +65,6 @@ def load_texts(options: BertPretrainOptions) -> dict[str, TextDocuments]:
         own = getattr(options, f"{split}_text")
         texts[split] = document_files(own) if own else load_documents(options.text, split)
     return texts
-
-
-def start(options: BertPretrainOptions, train: TextDocuments) -> tuple[Bert, Tokenizer]:
-    """The encoder and the tokenizer to begin with; the latter is saved in the run at once."""
-    folder = Path(options.output, "tokenizer")
-    if options.init is not None:
-        bert, tokenizer = bert_start.load_pretrained(options.init)
-        if options.max_length > bert.config.max_position_embeddings:
-            raise ValueError(
-                f"--max-length {options.max_length} is more than the model of {options.init} "
-                f"takes, {bert.config.max_position_embeddings}."
-            )
-        tokenizer.save(folder)
-        return bert, tokenizer
-    if not options.resume:
-        bert_start.new_tokenizer(
-            options.tokenizer, train.sentences(), options.vocab_size, options.lowercase
-        ).save(folder)
-    tokenizer = load_tokenizer(folder)
-    bert = bert_start.new_encoder(options.preset, tokenizer, options.max_length, options.model)
-    return bert, tokenizer
 
 
 def make_batches(

@@ -1,14 +1,45 @@
 """Where a BERT command begins: a pretrained folder, or random weights and a new tokenizer."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from keras_transformer.checkpoints import load_huggingface
 from keras_transformer.models import Bert, BertConfig
 from keras_transformer.tasks import Task
-from keras_transformer.text import CharacterTokenizer, Tokenizer, WordPieceTokenizer
+from keras_transformer.text import (
+    CharacterTokenizer,
+    Tokenizer,
+    WordPieceTokenizer,
+    load_tokenizer,
+)
+
+
+def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Tokenizer]:
+    """The encoder and the tokenizer that a run begins with; the latter is saved in it at once.
+
+    Args:
+        options: of the command: where from, and how to build what is new.
+        texts: gives the texts that a new tokenizer learns from.
+    """
+    folder = Path(options.output, "tokenizer")
+    if options.init is not None:
+        bert, tokenizer = load_pretrained(options.init)
+        most = bert.config.max_position_embeddings
+        if options.max_length > most:
+            raise ValueError(
+                f"--max-length {options.max_length} is more than the model of {options.init} "
+                f"takes, {most}."
+            )
+        tokenizer.save(folder)
+        return bert, tokenizer
+    if not options.resume:
+        new_tokenizer(options.tokenizer, texts(), options.vocab_size, options.lowercase).save(
+            folder
+        )
+    tokenizer = load_tokenizer(folder)
+    return new_encoder(options.preset, tokenizer, options.max_length, options.model), tokenizer
 
 
 def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:

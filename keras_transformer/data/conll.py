@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from .lines import read_lines_again
 from .pairs import ReadReport
+from .source import CountedSource
 
 DOCUMENT_MARK = "-DOCSTART-"
 
@@ -43,7 +44,7 @@ class TaggedReport(ReadReport):
         return f"{super().__str__()} sentences of {self.words:,} words"
 
 
-class TaggedSentences:
+class TaggedSentences(CountedSource[TaggedSentence, TaggedReport]):
     """A source of tagged sentences that can be read again and again.
 
     A NUL character in a word becomes U+FFFD, and the sentence is counted as repaired; a sentence
@@ -61,11 +62,6 @@ class TaggedSentences:
         >>> print(sentences.report)
         one: read 1, kept 1 sentences of 2 words
     """
-
-    def __init__(self, name: str, read: Callable[[], Iterator[TaggedSentence]]):
-        self.name = name
-        self._read = read
-        self._report: TaggedReport | None = None
 
     def __iter__(self) -> Iterator[TaggedSentence]:
         report = TaggedReport(self.name)
@@ -86,24 +82,6 @@ class TaggedSentences:
             yield sentence
         self._report = report  # only a finished pass knows the counts
 
-    def check(self) -> TaggedReport:
-        """Reads everything once and returns the counts.
-
-        Raises:
-            ValueError: the source is not what it should be (file, line and reason are named), or
-                there is no sentence in it.
-        """
-        for _ in self:
-            pass
-        if not self._report.kept:
-            raise ValueError(f"{self._report}; there is nothing to work with.")
-        return self._report
-
-    @property
-    def report(self) -> TaggedReport:
-        """The counts of the last finished pass; makes one where there was none."""
-        return self._report or self.check()
-
     def tag_names(self) -> list[str]:
         """The tags there are, in an order that stays: "O" first, then by type, B- before I-."""
         tags = {tag for sentence in self for tag in sentence.tags}
@@ -112,9 +90,6 @@ class TaggedSentences:
     def texts(self) -> Iterator[str]:
         """The sentences as texts, words between blanks, for instance to train a tokenizer."""
         return (" ".join(sentence.words) for sentence in self)
-
-    def __repr__(self) -> str:
-        return f"TaggedSentences({self.name!r})"
 
 
 def conll_file(

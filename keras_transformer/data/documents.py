@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from zlib import crc32
 
 from .lines import read_lines_again
 from .pairs import ReadReport
+from .source import CountedSource
 
 Split = Literal["train", "valid", "test"]
 
@@ -34,7 +35,7 @@ class DocumentReport(ReadReport):
         return f"{super().__str__()} sentences in {self.documents:,} documents"
 
 
-class TextDocuments:
+class TextDocuments(CountedSource[list[str], DocumentReport]):
     """A source of documents, each a list of sentences, that can be read again and again.
 
     A sentence that is nothing but white space is left out and counted. A NUL character becomes a
@@ -51,11 +52,6 @@ class TextDocuments:
         >>> print(documents.report)
         two: read 3, kept 3 sentences in 2 documents
     """
-
-    def __init__(self, name: str, read: Callable[[], Iterator[list[str]]]):
-        self.name = name
-        self._read = read
-        self._report: DocumentReport | None = None
 
     def __iter__(self) -> Iterator[list[str]]:
         report = DocumentReport(self.name)
@@ -76,29 +72,9 @@ class TextDocuments:
         report.repaired += {}  # forgets the kinds that never occurred
         self._report = report  # only a finished pass knows the counts
 
-    def check(self) -> DocumentReport:
-        """Reads everything once and returns the counts.
-
-        Raises:
-            ValueError: the source is not what it should be, or there is no sentence in it.
-        """
-        for _ in self:
-            pass
-        if not self._report.kept:
-            raise ValueError(f"{self._report}; there is nothing to work with.")
-        return self._report
-
-    @property
-    def report(self) -> DocumentReport:
-        """The counts of the last finished pass; makes one where there was none."""
-        return self._report or self.check()
-
     def sentences(self) -> Iterator[str]:
         """The sentences alone, for instance to train a tokenizer."""
         return (sentence for document in self for sentence in document)
-
-    def __repr__(self) -> str:
-        return f"TextDocuments({self.name!r})"
 
 
 def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:

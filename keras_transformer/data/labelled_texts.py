@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from .lines import read_lines_again
 from .pairs import ReadReport
+from .source import CountedSource
 from .tsv import Column, _column_index, _is_number
 
 TEXT_NAMES = ("text", "text_a", "sentence", "sentence1")
@@ -30,7 +31,7 @@ class LabelledText(NamedTuple):
     label: str | float
 
 
-class LabelledTexts:
+class LabelledTexts(CountedSource[LabelledText, ReadReport]):
     """A source of labelled texts that can be read again and again.
 
     A row with a blank text or a blank label is left out and counted. A NUL character becomes a
@@ -54,10 +55,8 @@ class LabelledTexts:
         read: Callable[[], Iterator[tuple[str, str, str | None, str | float | None]]],
         regression: bool = False,
     ):
-        self.name = name
+        super().__init__(name, read)
         self.regression = regression
-        self._read = read
-        self._report: ReadReport | None = None
 
     def __iter__(self) -> Iterator[LabelledText]:
         report = ReadReport(self.name)
@@ -73,24 +72,6 @@ class LabelledTexts:
             label = _number(where, label) if self.regression else str(label).strip()
             yield LabelledText(*clean, label)
         self._report = report  # only a finished pass knows the counts
-
-    def check(self) -> ReadReport:
-        """Reads everything once and returns the counts.
-
-        Raises:
-            ValueError: the source is not what it should be (file, line and reason are named), or
-                nothing is left of it.
-        """
-        for _ in self:
-            pass
-        if not self._report.kept:
-            raise ValueError(f"{self._report}; there is nothing to work with.")
-        return self._report
-
-    @property
-    def report(self) -> ReadReport:
-        """The counts of the last finished pass; makes one where there was none."""
-        return self._report or self.check()
 
     def label_names(self) -> list[str]:
         """The labels there are, in an order that stays: numbers by size, then names by letters.
@@ -114,9 +95,6 @@ class LabelledTexts:
             yield row.text
             if row.text_pair is not None:
                 yield row.text_pair
-
-    def __repr__(self) -> str:
-        return f"LabelledTexts({self.name!r})"
 
 
 def labelled_tsv(

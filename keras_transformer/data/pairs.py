@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from .source import CountedSource
 
 
 @dataclass
@@ -38,7 +40,7 @@ class ReadReport:
         return text
 
 
-class TextPairs:
+class TextPairs(CountedSource[tuple[str, str], ReadReport]):
     """A source of (source, target) strings that can be read again and again.
 
     Every iteration opens the source anew and holds one pair at a time, so that size does not
@@ -59,11 +61,6 @@ class TextPairs:
         two: read 2, kept 1, dropped 1 (blank target: 1)
     """
 
-    def __init__(self, name: str, read: Callable[[], Iterator[tuple[str, str]]]):
-        self.name = name
-        self._read = read
-        self._report: ReadReport | None = None
-
     def __iter__(self) -> Iterator[tuple[str, str]]:
         report = ReadReport(self.name)
         for pair in self._read():
@@ -77,24 +74,6 @@ class TextPairs:
             report.kept += 1
             yield source, target
         self._report = report  # only a finished pass knows the counts
-
-    def check(self) -> ReadReport:
-        """Reads everything once and returns the counts.
-
-        Raises:
-            ValueError: the source is not what it should be (file, line and reason are named), or
-                no pair is left of it.
-        """
-        for _ in self:
-            pass
-        if not self._report.kept:
-            raise ValueError(f"{self._report}; there is nothing to work with.")
-        return self._report
-
-    @property
-    def report(self) -> ReadReport:
-        """The counts of the last finished pass; makes one where there was none."""
-        return self._report or self.check()
 
     def sources(self) -> Iterator[str]:
         """The source texts alone, for instance to train a tokenizer."""
@@ -110,9 +89,6 @@ class TextPairs:
             f"{self.name} (reversed)",
             lambda: ((target, source) for source, target in self._read()),
         )
-
-    def __repr__(self) -> str:
-        return f"TextPairs({self.name!r})"
 
 
 def _blank_sides(source: str, target: str) -> str | None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .pairs import ReadReport
+from .source import CountedSource
 
 
 class Answer(NamedTuple):
@@ -73,7 +74,7 @@ class QuestionReport(ReadReport):
         return text
 
 
-class Questions:
+class Questions(CountedSource[Question, QuestionReport]):
     """A source of questions that can be read again and again.
 
     Faults are counted, and what has them is left out: answers that do not stand in the context
@@ -99,10 +100,8 @@ class Questions:
     def __init__(
         self, name: str, read: Callable[[], Iterator[Question]], keep_misplaced: bool = False
     ):
-        self.name = name
-        self._read = read
+        super().__init__(name, read)
         self._keep_misplaced = keep_misplaced
-        self._report: QuestionReport | None = None
 
     def __iter__(self) -> Iterator[Question]:
         report = QuestionReport(self.name)
@@ -134,24 +133,6 @@ class Questions:
             return "no answer at its offset"
         return None
 
-    def check(self) -> QuestionReport:
-        """Reads everything once and returns the counts.
-
-        Raises:
-            ValueError: the source is not what it should be (file, place and reason are named), or
-                no question is left of it.
-        """
-        for _ in self:
-            pass
-        if not self._report.kept:
-            raise ValueError(f"{self._report}; there is nothing to work with.")
-        return self._report
-
-    @property
-    def report(self) -> QuestionReport:
-        """The counts of the last finished pass; makes one where there was none."""
-        return self._report or self.check()
-
     def texts(self) -> Iterator[str]:
         """Contexts, each once where they stand together, and questions; to train a tokenizer."""
         last = None
@@ -160,9 +141,6 @@ class Questions:
                 yield question.context
             last = question.context
             yield question.question
-
-    def __repr__(self) -> str:
-        return f"Questions({self.name!r})"
 
 
 def squad_file(path: str | os.PathLike[str], *, keep_misplaced: bool = False) -> Questions:

@@ -20,6 +20,7 @@ from keras_transformer.layers import (
 )
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.masks import padding_mask
+from keras_transformer.models.token_model import TokenModel
 from keras_transformer.models.transformer_config import TransformerConfig
 
 Tensor = Any
@@ -38,7 +39,7 @@ class DecodingState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable("keras_transformer")
-class Transformer(keras.Model):
+class Transformer(TokenModel):
     """Encoder-decoder Transformer: source ids and target ids in, logits of the next target ids out.
 
     Args:
@@ -58,6 +59,8 @@ class Transformer(keras.Model):
     >>> model({"source": ids, "target": ids}).shape
     TensorShape([1, 3, 50])
     """
+
+    required = exported = ("source", "target")
 
     def __init__(self, config: TransformerConfig, **kwargs: Any):
         kwargs.setdefault("name", "transformer")
@@ -157,34 +160,6 @@ class Transformer(keras.Model):
         self.decoder.build(hidden_shape)
         if not self.config.tie_word_embeddings:
             self.output_dense.build(hidden_shape)
-
-    def compile(self, *args: Any, jit_compile: bool | str = False, **kwargs: Any) -> None:
-        """Keras' `compile`, without XLA unless asked for.
-
-        Keras' "auto" would compile for each new shape of batch, and batches of texts have many.
-        """
-        super().compile(*args, jit_compile=jit_compile, **kwargs)
-
-    def compile_from_config(self, config: dict[str, Any]) -> None:
-        """Compiles a loaded model as it was; Keras does so only where `compile` is its own."""
-        self.compile(**keras.saving.deserialize_keras_object(config))
-        if self.optimizer is not None and self.built:
-            self.optimizer.build(self.trainable_variables)
-
-    def export(self, filepath: Any, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
-        """Keras' `export`, by default for batches of any size and sentences of any length.
-
-        Left to itself Keras takes the lengths of the first call, and ids for float32.
-        """
-        if not self.built:
-            self.build()
-        if input_signature is None:
-            ids = {
-                name: keras.InputSpec(dtype="int32", shape=(None, None), name=name)
-                for name in ("source", "target")
-            }
-            input_signature = [ids]
-        return super().export(filepath, *args, input_signature=input_signature, **kwargs)
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         source, target = inputs["source"], inputs["target"]
