@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from benchmarks import report, timing
-from benchmarks.peers.jobs import BOS, EOS, PAD, PRESETS, DecodingJob, TrainingJob
+from benchmarks.peers.jobs import BOS, EOS, PAD, PRESETS, DecodingJob, EncoderJob, TrainingJob
 from benchmarks.timing import Contestant, Timings
 
 SLEEPER = Contestant("sleeper", "fake_library:Sleeper", ())
@@ -293,3 +293,22 @@ def test_ctranslate2_decodes_what_hugging_face_decodes():
         expected = hugging_face.translate(2, beam_size).tolist()
         found = ctranslate2.translate(2, beam_size)
         assert [[int(token) for token in row] for row in found] == expected
+
+
+def test_a_compiled_search_decodes_exactly_the_wanted_number_of_tokens():
+    from benchmarks.peers import ours
+
+    decoding = ours.CompiledDecoding(DecodingJob("quick", source_length=5, new_tokens=4))
+    assert decoding.run(batch_size=3, beam_size=2, times=1) == 3 * 4
+
+
+def test_bert_classifiers_have_one_size_and_work():
+    pytest.importorskip("keras_hub")
+    from benchmarks.peers import keras_hub_bert, ours_bert
+
+    job = EncoderJob("quick", batch_size=4, length=8)
+    peers = [ours_bert.Classifier(job), keras_hub_bert.Classifier(job)]
+    assert peers[0].parameters == peers[1].parameters
+    for peer in peers:
+        assert np.isfinite(peer.run(steps=2, training=True))
+        assert np.isfinite(peer.run(steps=1, training=False))
