@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory
 from keras_transformer.layers.capture import record_attention
 from keras_transformer.layers.dense import dense
@@ -81,13 +82,7 @@ class MultiHeadAttention(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         kv_heads = num_heads if num_key_value_heads is None else num_key_value_heads
-        for name, value in (
-            ("num_heads", num_heads),
-            ("key_dim", key_dim),
-            ("num_key_value_heads", kv_heads),
-        ):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}.")
+        check_at_least(1, num_heads=num_heads, key_dim=key_dim, num_key_value_heads=kv_heads)
         if num_heads % kv_heads:
             raise ValueError(
                 f"num_key_value_heads={kv_heads} must divide num_heads={num_heads}: "

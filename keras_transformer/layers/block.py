@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.attention import MultiHeadAttention, as_layer
 from keras_transformer.layers.feed_forward import FeedForward, activation_function
 from keras_transformer.layers.normalization import check_normalization, normalization
@@ -53,9 +54,7 @@ class TransformerBlock(keras.layers.Layer):
     ):
         super().__init__(**kwargs)
         # Bad values are refused here, not when the parts are built at the first call.
-        for argument, value in (("num_heads", num_heads), ("intermediate_size", intermediate_size)):
-            if value < 1:
-                raise ValueError(f"{argument} must be at least 1, not {value}.")
+        check_at_least(1, num_heads=num_heads, intermediate_size=intermediate_size)
         activation_function(hidden_act)
         check_normalization(norm)
         self.num_heads = num_heads
@@ -166,8 +165,7 @@ class TransformerStack(keras.layers.Layer):
         **layer_options: Any,
     ):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
-        if num_layers < 1:
-            raise ValueError(f"num_layers must be at least 1, not {num_layers}.")
+        check_at_least(1, num_layers=num_layers)
         # One instance for all layers: a position bias is learned once for the whole stack, as in
         # T5.
         for part in ("rotary", "position_bias"):

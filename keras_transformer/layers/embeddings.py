@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import leading_shape
 
 Tensor = Any
@@ -48,9 +49,7 @@ class TokenEmbedding(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        for name, value in (("vocab_size", vocab_size), ("hidden_size", hidden_size)):
-            if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}.")
+        check_at_least(1, vocab_size=vocab_size, hidden_size=hidden_size)
         self.vocab_size = vocab_size
         self.hidden_size = hidden_size
         self.scale = scale

@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import dense
 
 Tensor = Any
@@ -71,8 +72,7 @@ class FeedForward(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        if intermediate_size < 1:
-            raise ValueError(f"intermediate_size must be at least 1, not {intermediate_size}.")
+        check_at_least(1, intermediate_size=intermediate_size)
         self.intermediate_size = intermediate_size
         self.hidden_act = hidden_act
         self.activation = activation_function(hidden_act)

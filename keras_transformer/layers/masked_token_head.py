@@ -6,6 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.feed_forward import activation_function
 from keras_transformer.layers.normalization import normalization
@@ -45,8 +46,7 @@ class MaskedTokenHead(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        if vocab_size < 1:
-            raise ValueError(f"vocab_size must be at least 1, not {vocab_size}.")
+        check_at_least(1, vocab_size=vocab_size)
         self.vocab_size = vocab_size
         self.hidden_act = hidden_act
         self.activation = activation_function(hidden_act)

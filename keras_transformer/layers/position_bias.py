@@ -7,6 +7,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformer.checks import check_at_least
+
 Tensor = Any
 
 
@@ -132,8 +134,7 @@ class AlibiPositionBias(keras.layers.Layer):
 
     def __init__(self, num_heads: int, **kwargs: Any):
         super().__init__(**kwargs)
-        if num_heads < 1:
-            raise ValueError(f"num_heads must be at least 1, not {num_heads}.")
+        check_at_least(1, num_heads=num_heads)
         self.num_heads = num_heads
 
     def build(self, *input_shapes: tuple) -> None:

@@ -6,6 +6,8 @@ import keras
 import numpy as np
 from keras import ops
 
+from keras_transformer.checks import check_at_least
+
 Tensor = Any
 
 
@@ -94,10 +96,7 @@ class LearnedPositions(keras.layers.Layer):
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
-        if max_position_embeddings < 1:
-            raise ValueError(
-                f"max_position_embeddings must be at least 1, not {max_position_embeddings}."
-            )
+        check_at_least(1, max_position_embeddings=max_position_embeddings)
         self.max_position_embeddings = max_position_embeddings
         self.initializer = keras.initializers.get(initializer)
         self.supports_masking = True

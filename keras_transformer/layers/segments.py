@@ -5,6 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
+
 Tensor = Any
 
 
@@ -30,8 +32,7 @@ class SegmentEmbedding(keras.layers.Layer):
 
     def __init__(self, type_vocab_size: int = 2, initializer: Any = "uniform", **kwargs: Any):
         super().__init__(**kwargs)
-        if type_vocab_size < 1:
-            raise ValueError(f"type_vocab_size must be at least 1, not {type_vocab_size}.")
+        check_at_least(1, type_vocab_size=type_vocab_size)
         self.type_vocab_size = type_vocab_size
         self.initializer = keras.initializers.get(initializer)
         self.supports_masking = True

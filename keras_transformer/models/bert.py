@@ -123,7 +123,7 @@ class Bert(TokenModel):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Bert":
         config = dict(config)
-        return cls(BertConfig(**config.pop("config")), **config)
+        return cls(BertConfig.from_dict(config.pop("config")), **config)
 
 
 class BertWithHead(TokenModel):

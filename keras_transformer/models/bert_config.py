@@ -1,15 +1,29 @@
 """The sizes and choices of a BERT."""
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from keras_transformer.layers.feed_forward import activation_function
+from keras_transformer.models.config import ModelConfig
+
+
+def _preset(layers: int, width: int) -> dict[str, int]:
+    """Heads are 64 wide, and the feed-forward networks four times the width."""
+    return {
+        "num_hidden_layers": layers,
+        "hidden_size": width,
+        "num_attention_heads": width // 64,
+        "intermediate_size": 4 * width,
+    }
 
 
 @dataclass(frozen=True)
-class BertConfig:
+class BertConfig(ModelConfig):
     """All that determines a `Bert`; the defaults are the base model of Devlin et al. 2019.
+
+    Presets:
+
+    - ``base``: 12 layers of width 768 (Devlin et al. 2019, 3).
+    - ``tiny``, ``mini``, ``small``: 2 layers of 128, 4 of 256, 4 of 512 (Turc et al. 2019).
 
     >>> BertConfig.preset("mini", vocab_size=8000).hidden_size
     256
@@ -44,8 +58,16 @@ class BertConfig:
     pad_token_id: int = 0
     """Id of padding."""
 
+    presets = {
+        "tiny": _preset(2, 128),
+        "mini": _preset(4, 256),
+        "small": _preset(4, 512),
+        "base": _preset(12, 768),
+    }
+
     def __post_init__(self) -> None:
-        for name in (
+        super().__post_init__()
+        self._check_sizes(
             "vocab_size",
             "hidden_size",
             "num_hidden_layers",
@@ -53,65 +75,14 @@ class BertConfig:
             "intermediate_size",
             "max_position_embeddings",
             "type_vocab_size",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"num_attention_heads={self.num_attention_heads} must divide "
-                f"hidden_size={self.hidden_size}."
-            )
-        for name in ("hidden_dropout", "attention_dropout", "classifier_dropout"):
-            rate = getattr(self, name)
-            if rate is not None and not 0 <= rate < 1:
-                raise ValueError(f"{name} must be in [0, 1), not {rate}.")
-        for name in ("layer_norm_eps", "initializer_range"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be positive, not {getattr(self, name)}.")
+        )
+        self._check_divides("num_attention_heads", "hidden_size")
+        self._check_rates("hidden_dropout", "attention_dropout", "classifier_dropout")
+        self._check_positive("layer_norm_eps", "initializer_range")
+        self._check_ids(self.vocab_size, "pad_token_id")
         activation_function(self.hidden_act)
-        if not 0 <= self.pad_token_id < self.vocab_size:
-            raise ValueError(
-                f"pad_token_id={self.pad_token_id} lies outside of the vocabulary "
-                f"of {self.vocab_size}."
-            )
 
     @property
     def head_dropout(self) -> float:
         """Rate of dropout before a classifier or tagger."""
         return self.hidden_dropout if self.classifier_dropout is None else self.classifier_dropout
-
-    @classmethod
-    def preset(cls, name: str, **overrides: Any) -> "BertConfig":
-        """A configuration by name; any field can be overridden.
-
-        - ``base``: 12 layers of width 768 (Devlin et al. 2019, 3).
-        - ``tiny``, ``mini``, ``small``: 2 layers of 128, 4 of 256, 4 of 512 (Turc et al. 2019).
-
-        Raises:
-            ValueError: when there is no such preset.
-        """
-        if name not in PRESETS:
-            raise ValueError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}.")
-        return cls(**(PRESETS[name] | overrides))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
-
-
-def _preset(layers: int, width: int) -> dict[str, int]:
-    """Heads are 64 wide, and the feed-forward networks four times the width."""
-    return {
-        "num_hidden_layers": layers,
-        "hidden_size": width,
-        "num_attention_heads": width // 64,
-        "intermediate_size": 4 * width,
-    }
-
-
-PRESETS: dict[str, dict[str, int]] = {
-    "tiny": _preset(2, 128),
-    "mini": _preset(4, 256),
-    "small": _preset(4, 512),
-    "base": _preset(12, 768),
-}

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import keras
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.pooling import FirstTokenPooler, masked_mean, unit_length
 from keras_transformer.models.bert import Bert, BertWithHead
@@ -210,8 +211,7 @@ class BertEmbedder(BertWithHead):
 
 def _label_scores(model: Any) -> Dense:
     """The last layer of classifier and tagger; its logits are float32 whatever the policy."""
-    if model.num_labels < 1:
-        raise ValueError(f"num_labels must be at least 1, not {model.num_labels}.")
+    check_at_least(1, num_labels=model.num_labels)
     return Dense(
         model.num_labels,
         kernel_initializer=model.bert.initializer(),

@@ -298,4 +298,4 @@ class Transformer(TokenModel):
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Transformer":
         config = dict(config)
-        return cls(TransformerConfig(**config.pop("config")), **config)
+        return cls(TransformerConfig.from_dict(config.pop("config")), **config)

@@ -1,16 +1,21 @@
 """The sizes and choices of an encoder-decoder Transformer."""
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from keras_transformer.layers.feed_forward import activation_function
-from keras_transformer.layers.normalization import check_normalization
+from keras_transformer.models.config import ModelConfig
 
 
 @dataclass(frozen=True)
-class TransformerConfig:
+class TransformerConfig(ModelConfig):
     """All that determines an encoder-decoder `Transformer`; the defaults are the 2017 base model.
+
+    Presets:
+
+    - ``tiny``: width 128, inner 256, 4 heads, 4 + 4 layers.
+    - ``small``: width 256, inner 1024, 8 heads, 3 + 3 layers.
+    - ``base`` and ``big``: the two models of Vaswani et al. 2017, table 3.
 
     >>> TransformerConfig.preset("tiny", vocab_size=6000).hidden_size
     128
@@ -69,46 +74,57 @@ class TransformerConfig:
     eos_token_id: int = 2
     """Id that ends source and target."""
 
+    presets = {
+        "tiny": {
+            "hidden_size": 128,
+            "intermediate_size": 256,
+            "num_attention_heads": 4,
+            "encoder_layers": 4,
+            "decoder_layers": 4,
+            "norm_first": True,
+        },
+        "small": {
+            "hidden_size": 256,
+            "intermediate_size": 1024,
+            "num_attention_heads": 8,
+            "encoder_layers": 3,
+            "decoder_layers": 3,
+            "norm_first": True,
+        },
+        "base": {},
+        "big": {
+            "hidden_size": 1024,
+            "intermediate_size": 4096,
+            "num_attention_heads": 16,
+            "hidden_dropout": 0.3,
+        },
+    }
+
     def __post_init__(self) -> None:
-        for name in (
+        super().__post_init__()
+        self._check_sizes(
             "vocab_size",
+            "target_vocab_size",
             "hidden_size",
             "encoder_layers",
             "decoder_layers",
             "num_attention_heads",
+            "num_key_value_heads",
             "intermediate_size",
             "max_position_embeddings",
-        ):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
-        if self.hidden_size % self.num_attention_heads:
-            raise ValueError(
-                f"num_attention_heads={self.num_attention_heads} must divide "
-                f"hidden_size={self.hidden_size}."
-            )
-        if self.num_key_value_heads and self.num_attention_heads % self.num_key_value_heads:
-            raise ValueError(
-                f"num_key_value_heads={self.num_key_value_heads} must divide "
-                f"num_attention_heads={self.num_attention_heads}."
-            )
-        for name in ("hidden_dropout", "attention_dropout", "activation_dropout"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be in [0, 1), not {getattr(self, name)}.")
+        )
+        self._check_divides("num_attention_heads", "hidden_size")
+        self._check_divides("num_key_value_heads", "num_attention_heads")
+        self._check_rates("hidden_dropout", "attention_dropout", "activation_dropout")
+        self._check_ids(
+            min(self.vocab_size, self.output_size), "pad_token_id", "bos_token_id", "eos_token_id"
+        )
         activation_function(self.hidden_act)
-        check_normalization(self.norm)
-        kinds = ("sinusoidal", "learned", "rotary", "buckets", "alibi")
-        if self.positions not in kinds:
-            raise ValueError(
-                f"positions must be one of {', '.join(kinds)}, not {self.positions!r}."
-            )
         if self.target_vocab_size not in (None, self.vocab_size) and self.share_embeddings:
             raise ValueError(
                 f"share_embeddings needs one vocabulary, but vocab_size={self.vocab_size} and "
                 f"target_vocab_size={self.target_vocab_size}; set share_embeddings=False."
             )
-        largest = max(self.pad_token_id, self.bos_token_id, self.eos_token_id)
-        if largest >= min(self.vocab_size, self.output_size):
-            raise ValueError(f"the special id {largest} lies outside of the vocabulary.")
 
     @property
     def output_size(self) -> int:
@@ -119,49 +135,3 @@ class TransformerConfig:
     def ends_with_norm(self) -> bool:
         """Whether a norm ends each stack."""
         return self.norm_first if self.final_norm is None else self.final_norm
-
-    @classmethod
-    def preset(cls, name: str, **overrides: Any) -> "TransformerConfig":
-        """A configuration by name; any field can be overridden.
-
-        - ``tiny``: width 128, inner 256, 4 heads, 4 + 4 layers.
-        - ``small``: width 256, inner 1024, 8 heads, 3 + 3 layers.
-        - ``base`` and ``big``: the two models of Vaswani et al. 2017, table 3.
-
-        Raises:
-            ValueError: when there is no such preset.
-        """
-        if name not in PRESETS:
-            raise ValueError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}.")
-        return cls(**(PRESETS[name] | overrides))
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as plain values."""
-        return dataclasses.asdict(self)
-
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "tiny": {
-        "hidden_size": 128,
-        "intermediate_size": 256,
-        "num_attention_heads": 4,
-        "encoder_layers": 4,
-        "decoder_layers": 4,
-        "norm_first": True,
-    },
-    "small": {
-        "hidden_size": 256,
-        "intermediate_size": 1024,
-        "num_attention_heads": 8,
-        "encoder_layers": 3,
-        "decoder_layers": 3,
-        "norm_first": True,
-    },
-    "base": {},
-    "big": {
-        "hidden_size": 1024,
-        "intermediate_size": 4096,
-        "num_attention_heads": 16,
-        "hidden_dropout": 0.3,
-    },
-}

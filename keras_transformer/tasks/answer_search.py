@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
 from keras_transformer.tasks.bert_task import run_in_chunks
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
 from keras_transformer.tasks.texts import is_blank, valid_unicode
-from keras_transformer.tasks.translation_search import check_whole
 from keras_transformer.tasks.windows import best_window, windows_over
 from keras_transformer.text.normalization import character_to_byte_offsets
 
@@ -60,8 +60,7 @@ class AnswerOptions:
         ):
             value = getattr(self, name)
             check_whole(**{name: value})
-            if value < least:
-                raise ValueError(f"{name} must be at least {least}, not {value}.")
+            check_at_least(least, **{name: value})
         # A window overlaps the next by an answer, so that each answer is whole in one of them.
         room = self.max_length - 3 - self.max_question_length - self.max_answer_length
         if room < 1:

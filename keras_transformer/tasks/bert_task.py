@@ -9,11 +9,11 @@ from typing import Any, ClassVar, Self
 import keras
 import tensorflow as tf
 
+from keras_transformer.checks import check_whole
 from keras_transformer.models import Bert, BertConfig
 from keras_transformer.tasks.bert_inputs import BertInputs
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.task import Task
-from keras_transformer.tasks.translation_search import check_whole
 from keras_transformer.text import Tokenizer, load_tokenizer
 
 # What one pass of the model takes at most: attention's scores need width times as much memory.
@@ -105,7 +105,7 @@ class BertTask(Task):
 
     @classmethod
     def _restore(cls, config: dict[str, Any], directory: Path) -> Self:
-        bert = Bert(BertConfig(**config["model"]), dtype=config["dtype"])
+        bert = Bert(cls._model_config(BertConfig, config, directory), dtype=config["dtype"])
         model = cls._model(bert, **config["head"])
         return cls(model, load_tokenizer(directory / "tokenizer"), **config["options"])
 

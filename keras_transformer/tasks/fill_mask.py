@@ -9,11 +9,11 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.bert_task import BertTask, run_in_chunks
 from keras_transformer.tasks.texts import as_texts, is_blank
-from keras_transformer.tasks.translation_search import check_whole
 from keras_transformer.text import Tokenizer
 
 MASK = "[MASK]"
@@ -64,8 +64,7 @@ class FillMask(BertTask):
     ):
         super().__init__(model, tokenizer, max_length, name="fill_mask")
         check_whole(top_k=top_k)
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
+        check_at_least(1, top_k=top_k)
         self.mask_id = tokenizer.mask_id
         if self.mask_id < 0:
             raise ValueError("The tokenizer has no mask among its special tokens.")

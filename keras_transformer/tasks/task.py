@@ -20,6 +20,7 @@ import h5py
 import keras
 import tensorflow as tf
 
+from keras_transformer.models.config import ModelConfig
 from keras_transformer.text.files import check_room
 
 CONFIG_FILE = "config.json"
@@ -120,6 +121,17 @@ class Task(tf.Module):
             raise ValueError(f"{path} does not describe a {name}: {error}.") from error
         _load_weights(task.model, directory / WEIGHTS_FILE)
         return task
+
+    @classmethod
+    def _model_config(
+        cls, config_class: type[ModelConfig], config: dict[str, Any], directory: Path
+    ) -> Any:
+        """The configuration of the model, for `_restore`."""
+        try:
+            return config_class.from_dict(config["model"])
+        except ValueError as error:
+            path = directory / CONFIG_FILE
+            raise ValueError(f"{path} does not describe a {cls.__name__}: {error}") from None
 
     # Export.
 

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.tags import entities as entity_spans
 from keras_transformer.models import BertTagger
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
 from keras_transformer.tasks.texts import as_texts, valid_unicode
-from keras_transformer.tasks.translation_search import check_whole
 from keras_transformer.tasks.windows import best_window, windows_over
 from keras_transformer.tasks.words import split_words
 from keras_transformer.text import Tokenizer
@@ -88,8 +88,7 @@ class TokenTagger(BertTask):
         self._room = self.max_length - 2
         stride = self._room - self._room // 4 if stride is None else stride
         check_whole(stride=stride)
-        if stride < 1:
-            raise ValueError(f"stride must be at least 1, not {stride}.")
+        check_at_least(1, stride=stride)
         self.stride = min(int(stride), self._room)  # a longer one would leave words out
         text = [tf.TensorSpec([None], tf.string, name="text")]
         self.serving_default = tf.function(self._tag_texts, input_signature=text)

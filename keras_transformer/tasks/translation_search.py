@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.generation import Hypotheses, beam_search
 from keras_transformer.models import Transformer
 from keras_transformer.tasks.chunks import map_in_chunks
+from keras_transformer.tasks.texts import is_blank
 from keras_transformer.text import Tokenizer
 
 ROWS_AT_A_TIME = 64
-
-# Nothing but what Python's `str.isspace` takes for white space.
-_BLANK = r"[\t-\r\x1c-\x1f\x{85}\p{Z}]*"
 
 
 @dataclass(frozen=True)
@@ -48,14 +47,12 @@ class TranslationOptions:
                 check_whole(**{field.name: value})
             elif not isinstance(value, Real):
                 raise ValueError(f"{field.name} must be a number, not {value!r}.")
-        for name in ("beam_size", "n_best"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}.")
+        check_at_least(1, beam_size=self.beam_size, n_best=self.n_best)
         if self.n_best > self.beam_size:
             raise ValueError(f"n_best={self.n_best} must not exceed beam_size={self.beam_size}.")
-        for name in ("max_source_length", "max_target_length"):
-            if getattr(self, name) < 2:
-                raise ValueError(f"{name} must be at least 2, not {getattr(self, name)}.")
+        check_at_least(
+            2, max_source_length=self.max_source_length, max_target_length=self.max_target_length
+        )
         if not 0 <= self.min_target_length < self.max_target_length:
             raise ValueError(
                 f"min_target_length must be from 0 to {self.max_target_length - 1}, not "
@@ -64,20 +61,7 @@ class TranslationOptions:
         for name in ("length_penalty", "length_factor"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ValueError(f"{name} must be 0 or more, not {getattr(self, name)}.")
-        if self.length_offset < 1:
-            raise ValueError(f"length_offset must be at least 1, not {self.length_offset}.")
-
-
-def check_whole(**values: int) -> None:
-    """Refuses a value that is no whole number, by its name.
-
-    >>> check_whole(beam_size=2.5)
-    Traceback (most recent call last):
-    ValueError: beam_size must be a whole number, not 2.5.
-    """
-    for name, value in values.items():
-        if not isinstance(value, Integral):
-            raise ValueError(f"{name} must be a whole number, not {value!r}.")
+        check_at_least(1, length_offset=self.length_offset)
 
 
 class Found(NamedTuple):
@@ -142,7 +126,7 @@ class TranslationSearch:
                 tf.TensorSpec([None], tf.bool),
             ),
         )
-        blank = tf.strings.regex_full_match(texts, _BLANK)  # [batch]
+        blank = is_blank(texts)  # [batch]
         first = tf.range(n_best) == 0
         found = tf.where(blank[:, None], "", found)
         scores = tf.where(blank[:, None], tf.where(first, 0.0, float("-inf")), scores)

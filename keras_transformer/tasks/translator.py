@@ -10,14 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
 from keras_transformer.tasks.task import Task
-from keras_transformer.tasks.translation_search import (
-    TranslationOptions,
-    TranslationSearch,
-    check_whole,
-)
+from keras_transformer.tasks.texts import as_texts
+from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
 from keras_transformer.text import Tokenizer, load_tokenizer
 
 
@@ -118,7 +116,7 @@ class Translator(Task):
             ValueError: when ``texts`` is one string instead of a list of them, or holds anything
                 but strings.
         """
-        outputs = self.serving_default(_as_texts(texts))
+        outputs = self.serving_default(as_texts(texts))
         return [text.decode("utf-8") for text in outputs["translation"].numpy()]
 
     def translate(
@@ -152,8 +150,8 @@ class Translator(Task):
         whole = {"beam_size": beam_size, "min_length": min_length, "max_length": max_length}
         whole = {name: value for name, value in whole.items() if value is not None}
         check_whole(n_best=n_best, **whole)
-        if max_length is not None and max_length < 2:
-            raise ValueError(f"max_length must be at least 2, not {max_length}.")
+        if max_length is not None:
+            check_at_least(2, max_length=max_length)
         longest = self.options.max_target_length if max_length is None else max_length
         min_length = self.options.min_target_length if min_length is None else min_length
         if not 0 <= min_length < longest:
@@ -170,7 +168,7 @@ class Translator(Task):
         )
         self._check_lengths(options)
         search = self._search_function(options, jit_compile)
-        found = search(_as_texts(texts), tf.constant(options.length_penalty, tf.float32))
+        found = search(as_texts(texts), tf.constant(options.length_penalty, tf.float32))
         return [
             Translation(
                 [t.decode("utf-8") for t, s in zip(row, row_scores, strict=True) if np.isfinite(s)],
@@ -262,16 +260,6 @@ class Translator(Task):
         else:
             source = load_tokenizer(directory / "source_tokenizer")
             target = load_tokenizer(directory / "target_tokenizer")
-        dtype = config.get("dtype")  # older files do not say
-        model = Transformer(TransformerConfig(**config["model"]), dtype=dtype)
+        model_config = cls._model_config(TransformerConfig, config, directory)
+        model = Transformer(model_config, dtype=config.get("dtype"))  # older files do not say
         return cls(model, source, target, TranslationOptions(**config["options"]))
-
-
-def _as_texts(texts: Sequence[str]) -> tf.Tensor:
-    if isinstance(texts, str | bytes):
-        raise ValueError("Give a list of texts, such as [text], not one string.")
-    texts = list(texts)
-    for index, text in enumerate(texts):
-        if not isinstance(text, str | bytes):
-            raise ValueError(f"texts[{index}] must be a string, not {text!r:.80}.")
-    return tf.constant(texts, tf.string, shape=[len(texts)])

@@ -65,7 +65,7 @@ def config(**options):
         (lambda: config(positions="none"), "positions must be one of.*'none'"),
         (lambda: config(hidden_dropout=1.0), r"hidden_dropout must be in \[0, 1\), not 1.0"),
         (lambda: config(target_vocab_size=12), "share_embeddings needs one vocabulary"),
-        (lambda: config(vocab_size=2), "special id 2 lies outside"),
+        (lambda: config(vocab_size=2), "eos_token_id=2 lies outside of the vocabulary of 2"),
         (lambda: TransformerConfig.preset("huge", vocab_size=10), "preset must be one of.*'huge'"),
     ],
 )
