@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from keras_transformer.checks import check_at_least
+
 from .example_batches import Example, ExampleBatches
 from .labelled_texts import LabelledTexts
 from .pairs import ReadReport
@@ -37,8 +39,7 @@ def classification_examples(
     Raises:
         ValueError: what the texts raise; a label that is not among `label_names`.
     """
-    if max_length < 5:
-        raise ValueError(f"max_length is {max_length}; it must be at least 5.")
+    check_at_least(5, max_length=max_length)
     if (label_names is None) != texts.regression:
         raise ValueError(
             f"{texts.name}: give label_names for labels that are names, and None for regression."

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least
+
 from .epoch_clock import EpochClock
 from .epoch_dataset import epoch_dataset
-from .length_buckets import length_ladder
+from .length_buckets import check_rows, length_ladder
 from .pairs import ReadReport
 
 Example = Mapping[str, Any]  # name -> array [length], or a number
@@ -113,13 +115,8 @@ class ExampleBatches:
         training: bool = True,
         texts: ReadReport | None = None,
     ):
-        for name, value in (("length_multiple", length_multiple), ("replicas", replicas)):
-            if value < 1:
-                raise ValueError(f"{name} is {value}; it must be at least 1.")
-        if batch_size < 1 or batch_size % replicas:
-            raise ValueError(
-                f"batch_size={batch_size} must be a positive multiple of the {replicas} replicas."
-            )
+        check_at_least(1, length_multiple=length_multiple, replicas=replicas)
+        check_rows(batch_size, replicas)
         self.batch_size = batch_size
         self.replicas = replicas
         self.seed = seed

@@ -35,6 +35,14 @@ def length_ladder(maximum: int, multiple: int) -> np.ndarray:
     return np.array(rungs)
 
 
+def check_rows(batch_size: int, replicas: int) -> None:
+    """Refuses a number of rows that replicas cannot share evenly."""
+    if batch_size < 1 or batch_size % replicas:
+        raise ValueError(
+            f"batch_size={batch_size} must be a positive multiple of the {replicas} replicas."
+        )
+
+
 class BatchSize:
     """Rows a batch of a given shape has: a fixed number, or as many as a token budget allows.
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformer.checks import check_at_least
+
 from .documents import DocumentReport, TextDocuments
 from .example_batches import Example, ExampleBatches
 from .masking import Masking
@@ -65,8 +67,7 @@ def pretraining_batches(
         >>> model.fit(batches.dataset, epochs=3)  # doctest: +SKIP
     """
     least = 5 if next_sentence else 3
-    if max_length < least:
-        raise ValueError(f"max_length is {max_length}; it must be at least {least}.")
+    check_at_least(least, max_length=max_length)
     check_special_ids(tokenizer, "cls_id", "sep_id", "mask_id")
     masking = Masking(tokenizer, masked_share, whole_words)
     texts, report = _tokenised(documents, tokenizer)

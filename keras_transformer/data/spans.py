@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformer.checks import check_at_least
+
 from .example_batches import ExampleBatches
 from .squad import Answer, Question, QuestionReport, Questions
 from .text_segments import join_segments
@@ -95,15 +97,13 @@ def span_windows(
     Raises:
         ValueError: lengths that are impossible.
     """
-    if max_length < 8:
-        raise ValueError(f"max_length is {max_length}; it must be at least 8.")
+    check_at_least(8, max_length=max_length)
     stride = max_length // 3 if stride is None else stride
     if not 1 <= stride < max_length:
         raise ValueError(
             f"stride is {stride}; it must be at least 1 and less than max_length ({max_length})."
         )
-    if max_question_length < 1:
-        raise ValueError(f"max_question_length is {max_question_length}; it must be at least 1.")
+    check_at_least(1, max_question_length=max_question_length)
     check_special_ids(tokenizer, "cls_id", "sep_id")
     questions = list(questions)
     contexts = list(dict.fromkeys(question.context for question in questions))

@@ -9,8 +9,11 @@ from itertools import islice
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least
+
 from .epoch_clock import EpochClock
-from .length_buckets import BatchSize, BucketPool, Rows, length_ladder
+from .epoch_dataset import epoch_dataset
+from .length_buckets import BatchSize, BucketPool, Rows, check_rows, length_ladder
 from .length_report import LengthReport
 from .pairs import TextPairs
 from .tokenised import TokenChunk, TokenisedPairs
@@ -81,8 +84,8 @@ class TranslationBatches:
             )
         if overlong not in ("drop", "truncate"):
             raise ValueError(f'overlong is {overlong!r}; right are "drop" and "truncate".')
-        _check_at_least(2, max_source_length=max_source_length, max_target_length=max_target_length)
-        _check_at_least(
+        check_at_least(2, max_source_length=max_source_length, max_target_length=max_target_length)
+        check_at_least(
             1, length_multiple=length_multiple, replicas=replicas, shuffle_buffer=shuffle_buffer
         )
         for side, tokenizer in (("source", source_tokenizer), ("target", target_tokenizer)):
@@ -111,7 +114,6 @@ class TranslationBatches:
         self._tokenised = TokenisedPairs(pairs, source_tokenizer, target_tokenizer)
         self._report: LengthReport | None = None
         self._dataset: tf.data.Dataset | None = None
-        self._epoch_is_over = False
 
     @property
     def dataset(self) -> tf.data.Dataset:
@@ -122,18 +124,8 @@ class TranslationBatches:
         """
         if self._dataset is None:
             ids = tf.TensorSpec([None, None], tf.int32)  # [batch, length]
-            dataset = tf.data.Dataset.from_generator(
-                self._next_epoch, output_signature=({"source": ids, "target": ids}, ids)
-            )
-            # `repeat` and `take` declare the length without asserting it: an epoch that skips
-            # its first batches is shorter.
-            dataset = dataset.repeat().take(self.count_batches()).prefetch(4)
-            # A generator has no files to share out among workers.
-            options = tf.data.Options()
-            options.experimental_distribute.auto_shard_policy = (
-                tf.data.experimental.AutoShardPolicy.DATA
-            )
-            self._dataset = dataset.with_options(options)
+            signature = ({"source": ids, "target": ids}, ids)
+            self._dataset = epoch_dataset(self.batches, self.count_batches(), self.clock, signature)
         return self._dataset
 
     @property
@@ -229,14 +221,6 @@ class TranslationBatches:
         target[labels == 0] = 0  # a target has as many ids as its labels
         return {"source": source, "target": target}, labels
 
-    def _next_epoch(self) -> Iterator[Batch]:
-        if self._epoch_is_over:  # `repeat` asks for what a shortened epoch lacks: there is nothing
-            self._epoch_is_over = False
-            return
-        epoch, skip = self.clock.start()
-        yield from self.batches(epoch, skip)
-        self._epoch_is_over = 0 < skip < self.count_batches()
-
     def _judge_kept_share(self) -> None:
         report = self._report
         limits = f"max_source_length={self._most[0] + 1}, max_target_length={self._most[1] + 1}"
@@ -256,11 +240,7 @@ class TranslationBatches:
         size, replicas = self._batch_size, self.replicas
         longest = (int(self._ladders[0][-1]), int(self._ladders[1][-1]))
         if size.batch_size is not None:
-            if size.batch_size < 1 or size.batch_size % replicas:
-                raise ValueError(
-                    f"batch_size={size.batch_size} must be a positive multiple of the "
-                    f"{replicas} replicas."
-                )
+            check_rows(size.batch_size, replicas)
         elif size.rows(longest) < 1:
             raise ValueError(
                 f"batch_tokens={size.batch_tokens} is too few for one pair of the longest padded "
@@ -282,9 +262,3 @@ def translation_dataset(
 
 def _reasons(report: LengthReport) -> str:
     return "; ".join(f"{reason}: {n:,}" for reason, n in sorted(report.dropped.items()))
-
-
-def _check_at_least(least: int, **values: int) -> None:
-    for name, value in values.items():
-        if value < least:
-            raise ValueError(f"{name} is {value}; it must be at least {least}.")

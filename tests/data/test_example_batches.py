@@ -177,7 +177,7 @@ def test_fit_shows_the_right_number_of_steps_and_resumes():
         ({"batch_size": 6, "replicas": 4}, "batch_size=6 must be a positive multiple of the 4"),
         ({"length": "label"}, "no array 'label' that gives their length"),
         ({"fillers": {"tags": 1}}, "no field 'tags'"),
-        ({"length_multiple": 0}, "length_multiple is 0"),
+        ({"length_multiple": 0}, "length_multiple must be at least 1, not 0"),
         ({"examples": []}, "there is no example to work with"),
         ({"examples": [{"token_ids": np.zeros((2, 2))}]}, r"an array \[length\], not \(2, 2\)"),
         ({"examples": [{"token_ids": np.array(["a"])}]}, "numbers or booleans, not <U1"),

@@ -280,7 +280,7 @@ def test_sentences_without_tokens_are_counted_and_too_few_documents_named():
     assert (report.kept, report.documents, dict(report.dropped)) == (3, 2, {"no tokens": 2})
     with pytest.raises(ValueError, match="without sentence pairs"):
         pretraining_batches(documents_of(["w1", "w2"]), words_tokenizer())
-    with pytest.raises(ValueError, match="max_length is 4; it must be at least 5"):
+    with pytest.raises(ValueError, match="max_length must be at least 5, not 4"):
         pretraining_batches(odd, words_tokenizer(), max_length=4)
 
 

@@ -209,8 +209,8 @@ def test_faults_of_the_files_are_met_before_the_first_batch():
         ({"batch_size": 6, "replicas": 4}, "batch_size=6 must be a positive multiple of the 4"),
         ({"batch_tokens": 512, "replicas": 4}, "batch_tokens=512 is too few .* at least 1024"),
         ({"overlong": "cut"}, "overlong is 'cut'"),
-        ({"max_source_length": 1}, "max_source_length is 1; it must be at least 2"),
-        ({"replicas": 0}, "replicas is 0"),
+        ({"max_source_length": 1}, "max_source_length must be at least 2, not 1"),
+        ({"replicas": 0}, "replicas must be at least 1, not 0"),
     ],
 )
 def test_impossible_arguments_are_refused(options, message):
