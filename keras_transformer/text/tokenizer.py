@@ -1,10 +1,9 @@
-"""What every tokenizer shares: shapes, special ids, offsets, saving and loading."""
+"""What every tokenizer shares: special ids, offsets, saving and loading."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,6 +12,7 @@ import tensorflow as tf
 from keras_transformer.text import normalization as forms
 from keras_transformer.text.corpus import TrainingTexts
 from keras_transformer.text.files import write_atomically
+from keras_transformer.text.shapes import as_ids, as_texts, map_texts
 
 SETTINGS_FILE = "tokenizer.json"
 FORMAT_VERSION = 1
@@ -121,7 +121,7 @@ class Tokenizer(tf.Module):
         def rows(flat: tf.Tensor) -> tuple[tf.RaggedTensor, ...]:
             return (self._tokenize_rows(forms.normalize(flat, self.normalization)),)
 
-        return _map_texts(rows, _as_texts(texts))[0]
+        return map_texts(rows, as_texts(texts))[0]
 
     def tokenize_with_offsets(self, texts: Any) -> tuple[tf.RaggedTensor | tf.Tensor, ...]:
         """Like `tokenize`; also says which characters of the text as given each token covers.
@@ -139,7 +139,7 @@ class Tokenizer(tf.Module):
                 starts, ends = forms.source_characters(starts, ends, normalized, flat, offsets_map)
             return ids, starts, ends
 
-        return _map_texts(rows, _as_texts(texts))
+        return map_texts(rows, as_texts(texts))
 
     # Ids to text.
 
@@ -153,7 +153,7 @@ class Tokenizer(tf.Module):
         Returns:
             string [...]: always one axis fewer than `ids`.
         """
-        ids = _as_ids(ids)
+        ids = as_ids(ids)
         if isinstance(ids, tf.RaggedTensor):
             if ids.ragged_rank == 1 and ids.values.shape.rank == 1:
                 return self._detokenize_rows(self._printable(ids))
@@ -236,66 +236,3 @@ def load_tokenizer(directory: str | os.PathLike[str]) -> Tokenizer:
         ValueError: if there is none, or if a file of it is missing or damaged.
     """
     return Tokenizer.load(directory)
-
-
-def _as_texts(texts: Any) -> tf.Tensor | tf.RaggedTensor:
-    if isinstance(texts, tf.RaggedTensor):
-        dtype = texts.dtype
-    else:
-        if not tf.is_tensor(texts):
-            texts = _from_python(texts, tf.string, "texts must be strings")
-        dtype = texts.dtype
-    if dtype != tf.string:
-        raise ValueError(f"texts must be strings, got {dtype.name}.")
-    if isinstance(texts, tf.RaggedTensor):
-        return texts.with_row_splits_dtype(tf.int64)
-    return texts
-
-
-def _as_ids(ids: Any) -> tf.Tensor | tf.RaggedTensor:
-    if not tf.is_tensor(ids):
-        dtype = tf.dtypes.as_dtype(ids.dtype) if hasattr(ids, "dtype") else tf.int32
-        ids = _from_python(ids, dtype, "ids must be integers")
-    if not ids.dtype.is_integer:
-        raise ValueError(f"ids must be integers, got {ids.dtype.name}.")
-    if isinstance(ids, tf.RaggedTensor):
-        return ids.with_row_splits_dtype(tf.int64)
-    return ids
-
-
-def _from_python(values: Any, dtype: tf.DType, wanted: str) -> tf.Tensor | tf.RaggedTensor:
-    try:
-        return tf.convert_to_tensor(values, dtype)
-    except (ValueError, TypeError) as error:
-        if not isinstance(values, list | tuple):
-            raise ValueError(f"{wanted}, got {values!r:.80}: {error}") from None
-    try:  # lists of unequal lengths
-        return tf.ragged.constant(values, dtype)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{wanted}, got {values!r:.80}: {error}") from None
-
-
-def _map_texts(
-    rows: Callable[[tf.Tensor], Iterable[tf.RaggedTensor]], texts: tf.Tensor | tf.RaggedTensor
-) -> tuple[tf.RaggedTensor | tf.Tensor, ...]:
-    """Applies `rows` (texts [batch] to ragged [batch, (tokens)]) to texts of any shape [...]."""
-    if isinstance(texts, tf.RaggedTensor):
-        return tuple(
-            texts.with_flat_values(result) for result in _map_texts(rows, texts.flat_values)
-        )
-    rank = texts.shape.rank
-    if rank is None:
-        raise ValueError("texts must have a known rank; set it with tf.ensure_shape.")
-    results = tuple(rows(tf.reshape(texts, [-1])))  # [batch, (tokens)]
-    if rank == 0:
-        return tuple(result.values for result in results)  # [tokens]
-    shape = tf.shape(texts, tf.int64)
-    for axis in range(rank - 1, 0, -1):
-        size = texts.shape[axis] if texts.shape[axis] is not None else shape[axis]
-        count = tf.reduce_prod(shape[:axis])
-        results = tuple(
-            # [..., size, (tokens)]
-            tf.RaggedTensor.from_uniform_row_length(result, tf.cast(size, tf.int64), nrows=count)
-            for result in results
-        )
-    return results

@@ -15,7 +15,8 @@ from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_b
 
 from keras_transformer.text import normalization as forms
 from keras_transformer.text.corpus import TrainingTexts
-from keras_transformer.text.tokenizer import Tokenizer, _as_texts, _map_texts
+from keras_transformer.text.shapes import as_texts, map_texts
+from keras_transformer.text.tokenizer import Tokenizer
 from keras_transformer.text.wordpiece_joining import TokenJoiner
 from keras_transformer.text.wordpiece_rules import CharacterRules, WordNormalization
 from keras_transformer.text.wordpiece_vocabulary import (
@@ -240,7 +241,7 @@ class WordPieceTokenizer(Tokenizer):
             in_bytes = [forms.character_to_byte_offsets(flat, offsets) for offsets in spans]
             return ids, *(tf.cast(offsets, tf.int32) for offsets in in_bytes)
 
-        return _map_texts(rows, _as_texts(texts))
+        return map_texts(rows, as_texts(texts))
 
     def _words(self, texts: tf.Tensor) -> tuple[Words, tf.Tensor, tf.Tensor]:
         """The words of texts [batch], their UTF-8 [words], and which are too long [words]."""
