@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from .lines import read_lines_again
 from .pairs import ReadReport
 from .source import CountedSource
+from .text_files import text_files
 
 DOCUMENT_MARK = "-DOCSTART-"
+CONLL_ENDINGS = (".conll", ".bio", ".iob", ".txt")
 
 
 class TaggedSentence(NamedTuple):
@@ -95,15 +98,16 @@ class TaggedSentences(CountedSource[TaggedSentence, TaggedReport]):
 def conll_file(
     path: str | os.PathLike[str], word_column: int = 1, tag_column: int | None = None
 ) -> TaggedSentences:
-    """Tagged sentences of a UTF-8 file, plain or gzip: a word a line, blank lines between them.
+    """Tagged sentences of UTF-8 files, plain or gzip: a word a line, blank lines between them.
 
     Columns are separated by tabs if the first line with words has one, else by blanks; other
     white space, such as U+00A0, belongs to a word. Every line has as many columns as that first
     one. A line that begins with -DOCSTART- is no word: it ends the sentence and the document.
-    The last sentence needs no blank line after it.
+    Both also end where their file does.
 
     Args:
-        path: the file.
+        path: the file, or a folder, whose files `*.conll`, `*.bio`, `*.iob` and `*.txt` (and
+            `.gz` of them) at any depth are taken in the order of their names.
         word_column: column of the words, from 1.
         tag_column: column of the tags, from 1; the last one by default.
 
@@ -111,22 +115,51 @@ def conll_file(
         `TaggedSentences`. Reading them raises a ValueError naming file and line for a line with
         another number of columns, a blank word or a blank tag.
 
+    Raises:
+        ValueError: a folder has no such file, or a column is less than 1.
+        FileNotFoundError: there is no such file.
+
     Example:
-        >>> conll_file("train.conll").name
-        'conll:train.conll'
+        >>> conll_file("train.conll")
+        Traceback (most recent call last):
+        FileNotFoundError: train.conll: there is no such file or folder.
     """
     for name, column in (("word_column", word_column), ("tag_column", tag_column)):
         if column is not None and column < 1:
             raise ValueError(f"{path}: {name} is {column}; columns are counted from 1.")
-    return TaggedSentences(f"conll:{path}", lambda: _sentences(path, word_column, tag_column))
+    name, files = text_files(path, endings=CONLL_ENDINGS)
+    return TaggedSentences(f"conll:{name}", lambda: _sentences(files, word_column, tag_column))
 
 
-def _sentences(path, word_column: int, tag_column: int | None) -> Iterator[TaggedSentence]:
+@dataclass
+class _Columns:
+    """The columns of one pass: where words and tags are, and how many the first word had."""
+
+    word: int
+    tag: int | None
+    count: int = 0
+    file: Path | None = None  # that the first word stands in
+
+
+def _sentences(
+    files: list[Path], word_column: int, tag_column: int | None
+) -> Iterator[TaggedSentence]:
+    columns = _Columns(word_column, tag_column)
+    documents = 0  # of the files before
+    for file in files:
+        last = -1
+        for sentence in _sentences_of(file, columns):
+            last = sentence.document
+            yield sentence._replace(document=documents + last)
+        documents += last + 1
+
+
+def _sentences_of(file: Path, columns: _Columns) -> Iterator[TaggedSentence]:
     words: list[str] = []
     tags: list[str] = []
     document, in_document = 0, False
-    separator, columns = None, 0
-    for number, line in enumerate(read_lines_again(path), start=1):
+    separator = None
+    for number, line in enumerate(read_lines_again(file), start=1):
         ends_document = line.split("\t")[0].split(" ")[0] == DOCUMENT_MARK
         if ends_document or not line.strip(" \t"):
             if words:
@@ -135,20 +168,23 @@ def _sentences(path, word_column: int, tag_column: int | None) -> Iterator[Tagge
             if ends_document:
                 document, in_document = document + in_document, False
             continue
-        where = f"{path}, line {number}"
+        where = f"{file}, line {number}"
         if separator is None:
             separator = "\t" if "\t" in line else " "
         fields = line.split("\t") if separator == "\t" else [f for f in line.split(" ") if f]
-        if not columns:
-            columns = len(fields)
-            _check_columns(where, columns, word_column, tag_column)
-        if len(fields) != columns:
+        if not columns.count:
+            columns.count, columns.file = len(fields), file
+            _check_columns(where, columns)
+        if len(fields) != columns.count:
             between = "tabs" if separator == "\t" else "blanks"
+            first = (
+                "the first word" if columns.file == file else f"the first word of {columns.file}"
+            )
             raise ValueError(
-                f"{where}: {len(fields)} columns where the first word has {columns}; every word "
+                f"{where}: {len(fields)} columns where {first} has {columns.count}; every word "
                 f"needs the same number of columns, separated by {between}."
             )
-        word, tag = fields[word_column - 1], fields[(tag_column or columns) - 1].strip()
+        word, tag = fields[columns.word - 1], fields[(columns.tag or columns.count) - 1].strip()
         if not word or not tag:
             raise ValueError(f"{where}: the {'tag' if word else 'word'} is blank.")
         words.append(word)
@@ -157,9 +193,9 @@ def _sentences(path, word_column: int, tag_column: int | None) -> Iterator[Tagge
         yield TaggedSentence(tuple(words), tuple(tags), document)
 
 
-def _check_columns(where: str, columns: int, word_column: int, tag_column: int | None) -> None:
-    if columns < 2:
+def _check_columns(where: str, columns: _Columns) -> None:
+    if columns.count < 2:
         raise ValueError(f"{where}: one column only; a line needs a word and its tag.")
-    for column in (word_column, tag_column or columns):
-        if column > columns:
-            raise ValueError(f"{where}: there is no column {column}; the line has {columns}.")
+    for column in (columns.word, columns.tag or columns.count):
+        if column > columns.count:
+            raise ValueError(f"{where}: there is no column {column}; the line has {columns.count}.")

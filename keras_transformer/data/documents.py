@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,10 +14,11 @@ from zlib import crc32
 from .lines import read_lines_again
 from .pairs import ReadReport
 from .source import CountedSource
+from .text_files import text_files
 
 Split = Literal["train", "valid", "test"]
 
-TEXT_FILES = (".txt", ".txt.gz")
+TEXT_ENDINGS = (".txt",)
 HELD_OUT_SHARE = 0.1  # of the built-in sentences, for validation and again for test
 
 
@@ -59,7 +60,7 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
             sentences = []
             for sentence in document:
                 report.read += 1
-                text = sentence.replace("\0", " ")
+                text = _without_nul(sentence)
                 if not text.strip():
                     report.dropped["blank sentence"] += 1
                     continue
@@ -75,6 +76,33 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
     def sentences(self) -> Iterator[str]:
         """The sentences alone, for instance to train a tokenizer."""
         return (sentence for document in self for sentence in document)
+
+    def part(self, name: str, chosen: Callable[[int], bool]) -> TextDocuments:
+        """The documents at some positions, read in the same way and counted on their own.
+
+        Args:
+            name: what messages and reports call the part.
+            chosen: says of a position, counted from 0, whether its document is in the part.
+
+        Example:
+            >>> documents = TextDocuments("three", lambda: iter([["A."], ["B."], ["C."]]))
+            >>> list(documents.part("even", lambda position: position % 2 == 0))
+            [['A.'], ['C.']]
+        """
+
+        def read() -> Iterator[Iterable[str]]:
+            position = 0
+            for document in self._read():
+                if chosen(position):
+                    yield document
+                # One without a sentence has no position: it goes, to be counted, with the next.
+                position += any(_without_nul(sentence).strip() for sentence in document)
+
+        return TextDocuments(name, read)
+
+
+def _without_nul(sentence: str) -> str:
+    return sentence.replace("\0", " ")
 
 
 def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:
@@ -100,20 +128,8 @@ def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:
     """
     if not paths:
         raise ValueError("give at least one text file, or a folder of them.")
-    files = [file for path in paths for file in _text_files(Path(path))]
-    name = " + ".join(map(str, paths)) + (f" ({len(files)} files)" if len(files) > 1 else "")
+    name, files = text_files(*paths, endings=TEXT_ENDINGS)
     return TextDocuments(name, lambda: (d for file in files for d in _documents_of(file)))
-
-
-def _text_files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        if not path.exists():
-            raise FileNotFoundError(f"{path}: there is no such file or folder.")
-        return [path]
-    files = sorted(f for f in path.rglob("*") if f.name.endswith(TEXT_FILES) and f.is_file())
-    if not files:
-        raise ValueError(f"{path}: the folder has no file {' or '.join(TEXT_FILES)} in it.")
-    return files
 
 
 def _documents_of(file: Path) -> Iterator[list[str]]:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
 from typing import NamedTuple
 
 from .lines import read_lines_again
 from .pairs import ReadReport
 from .source import CountedSource
+from .text_files import text_files
 from .tsv import Column, _column_index, _is_number
 
+TSV_ENDINGS = (".tsv",)
 TEXT_NAMES = ("text", "text_a", "sentence", "sentence1")
 PAIR_NAMES = ("text_pair", "text_b", "sentence2")
 LABEL_NAMES = ("label", "score")
@@ -106,32 +111,38 @@ def labelled_tsv(
     header: bool | None = None,
     regression: bool = False,
 ) -> LabelledTexts:
-    """Labelled texts of a UTF-8 TSV file, plain or gzip.
+    """Labelled texts of UTF-8 TSV files, plain or gzip.
 
     There are no quoting rules: a tab ends a field, a line feed ends a row, and a field may start
     with a double quote or hold any number of them. Every row must have as many columns as the
-    first one; a blank line is left out and counted.
+    first one, and every file the same columns; a blank line is left out and counted.
 
     Args:
-        path: the file.
+        path: the file, or a folder, whose files `*.tsv` and `*.tsv.gz` at any depth are taken in
+            the order of their names.
         text: column of the texts, by name or by number (1 is the first). Where it and the label
             are left out, columns with usual names are taken ("text", "text_a", "sentence",
             "sentence1" with "label" or "score", and "text_pair", "text_b" or "sentence2" where
             there is one), or columns 1 and 2 of a file that has just two.
         label: column of the labels.
         text_pair: column of the second texts, if the file has pairs of texts.
-        header: whether the first row holds names; by default it does if a column is given, or
-            found, by name.
+        header: whether the first row of a file holds names; by default it does if a column is
+            given, or found, by name.
         regression: labels are numbers.
 
     Returns:
         `LabelledTexts`. Reading them raises a ValueError naming file and line for a row with
-        another number of columns or a label that is no number, and one naming the columns there
-        are for a column there is not.
+        another number of columns or a label that is no number, one naming the columns there are
+        for a column there is not, and one naming two files of a folder with different columns.
+
+    Raises:
+        ValueError: a folder has no such file; impossible columns.
+        FileNotFoundError: there is no such file.
 
     Example:
-        >>> labelled_tsv("train.tsv", text="review", label="stars", regression=True).name
-        'tsv:train.tsv'
+        >>> labelled_tsv("train.tsv", text="review", label="stars", regression=True)
+        Traceback (most recent call last):
+        FileNotFoundError: train.tsv: there is no such file or folder.
     """
     if (text is None) != (label is None) or (text is None and text_pair is not None):
         raise ValueError(
@@ -142,39 +153,69 @@ def labelled_tsv(
         if not isinstance(column, int | str | None):
             raise ValueError(f"{path}: a column is a name or a number, not {column!r}.")
     columns = (text, text_pair, label)
-    return LabelledTexts(f"tsv:{path}", lambda: _rows(path, columns, header), regression)
+    name, files = text_files(path, endings=TSV_ENDINGS)
+    return LabelledTexts(f"tsv:{name}", lambda: _rows(files, columns, header), regression)
 
 
-def _rows(path, columns, header) -> Iterator[tuple[str, str, str | None, str]]:
-    lines = enumerate(read_lines_again(path), start=1)
-    first = next(lines, None)
-    if first is None:
-        return
-    names = first[1].split("\t")
+@dataclass(frozen=True)
+class _Layout:
+    """How a file's rows are to be read: files with equal layouts can be read together."""
+
+    width: int
+    header: tuple[str, ...] | None  # its names
+    columns: tuple[int, int | None, int]  # of text, second text and label, from 0
+
+    def __str__(self) -> str:
+        if self.header is None:
+            return f"{self.width} columns without a header"
+        return f"the header {', '.join(name[:30] for name in self.header)}"
+
+
+def _rows(files: list[Path], columns, header) -> Iterator[tuple[str, str, str | None, str]]:
+    first: tuple[Path, _Layout] | None = None
+    for file in files:
+        lines = read_lines_again(file)
+        line = next(lines, None)
+        if line is None:
+            continue
+        layout = _layout(file, line.split("\t"), columns, header)
+        first = first or (file, layout)
+        if layout != first[1]:
+            raise ValueError(
+                f"{file} has {layout}, but {first[0]} has {first[1]}; all files of a folder need "
+                "the same columns in the same order."
+            )
+        yield from _rows_of(file, chain([line], lines), layout)
+
+
+def _layout(file: Path, names: list[str], columns, header: bool | None) -> _Layout:
     if columns[0] is None:
-        columns = _usual_columns(path, names, header)
+        columns = _usual_columns(file, names, header)
     if header is None:
         header = not all(_is_number(column) for column in columns if column is not None)
     text, pair, label = (
-        None if column is None else _column_index(path, column, names, header) for column in columns
+        None if column is None else _column_index(file, column, names, header) for column in columns
     )
+    return _Layout(len(names), tuple(names) if header else None, (text, pair, label))
 
-    def row(number: int, fields: list[str]):
-        second = None if pair is None else fields[pair]
-        return f"{path}, line {number}", fields[text], second, fields[label]
 
-    if not header:
-        yield row(1, names)
-    for number, line in lines:
+def _rows_of(
+    file: Path, lines: Iterable[str], layout: _Layout
+) -> Iterator[tuple[str, str, str | None, str]]:
+    text, pair, label = layout.columns
+    for number, line in enumerate(lines, start=1):
+        if number == 1 and layout.header:
+            continue
+        where = f"{file}, line {number}"
         fields = line.split("\t")
-        if len(fields) == len(names):
-            yield row(number, fields)
+        if len(fields) == layout.width:
+            yield where, fields[text], None if pair is None else fields[pair], fields[label]
         elif not line.strip():
-            yield f"{path}, line {number}", "", None, ""  # counted and left out
+            yield where, "", None, ""  # counted and left out
         else:
             raise ValueError(
-                f"{path}, line {number}: {len(fields)} columns where the first line has "
-                f"{len(names)}; every row needs the same number of tab-separated fields."
+                f"{where}: {len(fields)} columns where the first line has {layout.width}; every "
+                "row needs the same number of tab-separated fields."
             )
 
 

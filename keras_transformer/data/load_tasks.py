@@ -39,15 +39,16 @@ def load_labelled(
     """Labelled texts for a classifier, or with numbers for regression.
 
     Args:
-        source: `builtin`, `tfds:NAME`, or a TSV file.
+        source: `builtin`, `tfds:NAME`, or a TSV file or a folder of them.
         split: "train", "valid" or "test" (for TFDS any split or slice); a `{split}` in the path
             is replaced by it.
         data_dir: TFDS' folder.
         **options: of `labelled_tsv` or `labelled_tfds`, for instance `text` and `label`.
 
     Example:
-        >>> load_labelled("reviews/{split}.tsv", "test", text=1, label=2).name
-        'tsv:reviews/test.tsv'
+        >>> load_labelled("reviews/{split}.tsv", "test", text=1, label=2)
+        Traceback (most recent call last):
+        FileNotFoundError: reviews/test.tsv: there is no such file or folder.
     """
     if source == "builtin":
         return builtin_reviews(split)
@@ -66,14 +67,15 @@ def load_tagged(
     """Tagged sentences.
 
     Args:
-        source: `builtin`, `tfds:NAME`, or a file in the manner of CoNLL.
+        source: `builtin`, `tfds:NAME`, or a file in the manner of CoNLL or a folder of them.
         split: as in `load_labelled`.
         data_dir: TFDS' folder.
         **options: of `conll_file` or `tagged_tfds`.
 
     Example:
-        >>> load_tagged("ner/{split}.conll", "valid").name
-        'conll:ner/valid.conll'
+        >>> load_tagged("ner/{split}.conll", "valid")
+        Traceback (most recent call last):
+        FileNotFoundError: ner/valid.conll: there is no such file or folder.
     """
     if source == "builtin":
         return builtin_tagged(split)
@@ -92,14 +94,15 @@ def load_questions(
     """Questions and their contexts.
 
     Args:
-        source: `builtin`, `tfds:NAME`, or a JSON file in the format of SQuAD.
+        source: `builtin`, `tfds:NAME`, or a JSON file in the format of SQuAD or a folder of them.
         split: as in `load_labelled`.
         data_dir: TFDS' folder.
         **options: of `squad_file` or `squad_tfds`.
 
     Example:
-        >>> load_questions("squad/{split}.json", "valid").name
-        'squad:squad/valid.json'
+        >>> load_questions("squad/{split}.json", "valid")
+        Traceback (most recent call last):
+        FileNotFoundError: squad/valid.json: there is no such file or folder.
     """
     if source == "builtin":
         return builtin_questions(split)

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 from .pairs import ReadReport
 from .source import CountedSource
+from .text_files import text_files
+
+SQUAD_ENDINGS = (".json",)
 
 
 class Answer(NamedTuple):
@@ -105,7 +108,7 @@ class Questions(CountedSource[Question, QuestionReport]):
 
     def __iter__(self) -> Iterator[Question]:
         report = QuestionReport(self.name)
-        contexts: set[str] = set()
+        contexts: set[int] = set()  # hashes: the texts would fill the memory
         for raw in self._read():
             report.read += 1
             clean = _without_nul(raw)
@@ -116,7 +119,7 @@ class Questions(CountedSource[Question, QuestionReport]):
                 continue
             report.kept += 1
             report.unanswerable += not question.has_answer
-            contexts.add(question.context)
+            contexts.add(hash(question.context))
             yield question
         report.repaired += {}  # forgets the kinds that never occurred
         report.contexts = len(contexts)
@@ -144,31 +147,40 @@ class Questions(CountedSource[Question, QuestionReport]):
 
 
 def squad_file(path: str | os.PathLike[str], *, keep_misplaced: bool = False) -> Questions:
-    """Questions of a JSON file in the format of SQuAD 1.1 or 2.0, plain or gzip.
+    """Questions of JSON files in the format of SQuAD 1.1 or 2.0, plain or gzip.
 
     (Rajpurkar et al. 2016 and 2018; XQuAD, CMRC 2018 and DRCD come in it, too.) A question is
     without an answer if `is_impossible` says so or its list of answers is empty. Offsets count
-    Unicode characters. Answers that are given twice are taken once.
+    Unicode characters. Answers that are given twice are taken once. Ids stay as they are given.
 
     Args:
-        path: the file.
+        path: the file, or a folder, whose files `*.json` and `*.json.gz` at any depth are taken in
+            the order of their names; one of them is in memory at a time.
         keep_misplaced: as in `Questions`.
 
     Returns:
         `Questions`. Reading them raises a ValueError naming file and place if it is not such a
         file.
 
+    Raises:
+        ValueError: a folder has no such file.
+        FileNotFoundError: there is no such file.
+
     Example:
-        >>> squad_file("train-v2.0.json").name
-        'squad:train-v2.0.json'
+        >>> squad_file("train-v2.0.json")
+        Traceback (most recent call last):
+        FileNotFoundError: train-v2.0.json: there is no such file or folder.
     """
-    return Questions(f"squad:{path}", lambda: _questions(path), keep_misplaced)
+    name, files = text_files(path, endings=SQUAD_ENDINGS)
+    return Questions(
+        f"squad:{name}", lambda: (q for file in files for q in _questions(file)), keep_misplaced
+    )
 
 
-def _questions(path) -> Iterator[Question]:
-    data = _load(Path(path))
-    for i, article in enumerate(_get(data, "data", list, f"{path}")):
-        where = f"{path}, data[{i}]"
+def _questions(file: Path) -> Iterator[Question]:
+    data = _load(file)
+    for i, article in enumerate(_get(data, "data", list, f"{file}")):
+        where = f"{file}, data[{i}]"
         for j, paragraph in enumerate(_get(article, "paragraphs", list, where)):
             inside = f"{where}.paragraphs[{j}]"
             context = _get(paragraph, "context", str, inside)
@@ -192,9 +204,13 @@ def _question(qa: Any, context: str, where: str) -> Question:
 
 
 def _load(path: Path) -> Any:
+    if not path.exists():
+        raise FileNotFoundError(f"{path}: there is no such file.")
     if not path.is_file():
-        reason = "it is a folder, not a file" if path.is_dir() else "there is no such file"
-        raise FileNotFoundError(f"{path}: {reason}.")
+        raise ValueError(
+            f"{path} can be read only once, but questions are read again and again: write them "
+            "into a file first."
+        )
     content = path.read_bytes()
     try:
         if content.startswith(b"\x1f\x8b"):
