@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from kept_apart import check_kept_apart
 from training_options import TrainingOptions
 
 from keras_transformer.models import BertConfig
@@ -17,8 +18,8 @@ class TaskData:
     """Labels (or numbers) for texts, tags for words, or answers in a context."""
     train: str = "builtin"
     """Training data: a TSV file of texts and labels, a file of a word and its tag a line (CoNLL), a
-    JSON file as SQuAD's, or tfds:NAME; {split} in it becomes train, valid and test. By default a
-    small task that comes with the package."""
+    JSON file as SQuAD's, a folder of such files, or tfds:NAME; {split} in it becomes train, valid
+    and test. By default a small task that comes with the package."""
     valid: str | None = None
     """Validation data, in the same form."""
     test: str | None = None
@@ -102,3 +103,5 @@ class BertFinetuneOptions(TrainingOptions, TaskData):
                 raise ValueError(
                     f"There is no {split} data: give --{split}, or --train with {{split}} in it."
                 )
+        others = {"--valid": self.valid, "--test": self.test}
+        check_kept_apart("--train", self.train, others)

@@ -17,7 +17,9 @@ from bert_pretrain_options import BertPretrainOptions
 from keras_transformer.data import (
     ExampleBatches,
     TextDocuments,
+    TooFewDocuments,
     document_files,
+    hold_out,
     load_documents,
     pretraining_batches,
 )
@@ -59,12 +61,24 @@ def main() -> None:
 
 
 def load_texts(options: BertPretrainOptions) -> dict[str, TextDocuments]:
-    """Training, validation and test documents."""
-    texts = {"train": load_documents(options.text, "train")}
-    for split in ("valid", "test"):
-        own = getattr(options, f"{split}_text")
-        texts[split] = document_files(own) if own else load_documents(options.text, split)
-    return texts
+    """Training, validation and test documents, the last two held out of the first where need be."""
+    given = {"valid": options.valid_text, "test": options.test_text}
+    texts = {split: document_files(path) for split, path in given.items() if path}
+    others = [split for split in given if split not in texts]
+    if options.text == "builtin" or "{split}" in options.text or not others:
+        texts |= {split: load_documents(options.text, split) for split in ("train", *others)}
+    else:
+        # Texts that do not follow each other come from two documents.
+        least = 2 if options.next_sentence else 1
+        try:
+            texts |= hold_out(load_documents(options.text), options.held_out, others, least)
+        except TooFewDocuments as error:
+            flags = " and ".join(f"--{split}-text" for split in others)
+            raise ValueError(
+                f"{str(error).removesuffix('.')} (--held-out is the share; {flags} take files and "
+                "folders)."
+            ) from None
+    return {split: texts[split] for split in ("train", "valid", "test")}
 
 
 def make_batches(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from kept_apart import check_kept_apart
 from training_options import TrainingOptions
 
 from keras_transformer.models import BertConfig
@@ -17,9 +18,12 @@ class PretrainingTexts:
     """File or folder of texts, a sentence a line and a blank line between documents; {split} in it
     becomes train, valid and test. By default the English that comes with Python."""
     valid_text: str | None = None
-    """File or folder of validation texts."""
+    """File or folder of validation texts; by default what {split} gives, or held out of --text."""
     test_text: str | None = None
-    """File or folder of test texts."""
+    """File or folder of test texts; by default what {split} gives, or held out of --text."""
+    held_out: float = 0.02
+    """Share of the documents of --text that is held out for validation, and again for test, where
+    nothing else gives them."""
     init: str | None = None
     """Folder of a run or Hugging Face directory to go on from, with its tokenizer."""
     tokenizer: Literal["wordpiece", "char"] = "wordpiece"
@@ -58,10 +62,9 @@ class BertPretrainOptions(TrainingOptions, PretrainingTexts):
         for name in self.model:
             if name not in known:
                 raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
-        one_file = self.text != "builtin" and "{split}" not in self.text
-        for split in ("valid", "test"):
-            if one_file and getattr(self, f"{split}_text") is None:
-                raise ValueError(
-                    f"There are no {split} texts: give --{split}-text, or --text with {{split}} "
-                    "in its path."
-                )
+        if not 0 < self.held_out < 0.5:
+            raise ValueError(
+                f"--held-out is {self.held_out:g}; it must be more than 0 and less than 0.5."
+            )
+        others = {"--valid-text": self.valid_text, "--test-text": self.test_text}
+        check_kept_apart("--text", self.text, others)

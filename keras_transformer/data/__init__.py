@@ -7,6 +7,7 @@ from .conll import TaggedSentence, TaggedSentences, conll_file
 from .documents import TextDocuments, builtin_documents, document_files
 from .epoch_clock import EpochClock
 from .example_batches import BatchReport, ExampleBatches
+from .held_out import TooFewDocuments, hold_out
 from .json_lines import json_lines_pairs
 from .labelled_texts import LabelledText, LabelledTexts, labelled_tsv
 from .length_report import LengthReport
@@ -47,6 +48,7 @@ __all__ = [
     "TextDocuments",
     "TextPair",
     "TextPairs",
+    "TooFewDocuments",
     "TranslationBatches",
     "balanced_weights",
     "builtin_documents",
@@ -59,6 +61,7 @@ __all__ = [
     "decode_lines",
     "document_files",
     "entities",
+    "hold_out",
     "json_lines_pairs",
     "labelled_tfds",
     "labelled_tsv",

@@ -1,11 +1,16 @@
 """The commands that pretrain, fine-tune and ask a BERT, on what comes with the package."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
 
+import bert_finetune
 import command_line
 import pytest
+from bert_finetune_options import BertFinetuneOptions
+from bert_pretrain import load_texts
+from bert_pretrain_options import BertPretrainOptions
 
 SMALL = {
     "hidden_size": 32,
@@ -101,8 +106,115 @@ def test_each_task_is_learned_from_a_pretrained_bert_and_asked(
 def test_data_of_one_file_needs_the_other_splits(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="no valid data: give --valid"):
         here(monkeypatch, "bert_finetune", ["--train", "a.tsv", "--output", tmp_path / "run"])
-    with pytest.raises(SystemExit, match="no valid texts: give --valid-text"):
-        here(monkeypatch, "bert_pretrain", ["--text", "a.txt", "--output", tmp_path / "run"])
+
+
+def write_documents(folder: Path, files: int, documents: int) -> Path:
+    """A folder of files of texts; no sentence stands in it twice."""
+    folder.mkdir()
+    for file in range(files):
+        texts = (f"Text {file} {n} begins.\nIt ends with {file} {n}.\n" for n in range(documents))
+        (folder / f"{file}.txt").write_text("\n".join(texts))
+    return folder
+
+
+def test_documents_are_held_out_of_the_texts_where_none_are_given(tmp_path):
+    books = write_documents(tmp_path / "books", files=4, documents=25)
+    own = write_documents(tmp_path / "own", files=1, documents=3)
+    texts = load_texts(BertPretrainOptions(text=str(books), held_out=0.05))
+    assert [(split, part.report.documents) for split, part in texts.items()] == [
+        ("train", 90),
+        ("valid", 5),
+        ("test", 5),
+    ]
+    sentences = [sentence for part in texts.values() for sentence in part.sentences()]
+    assert len(set(sentences)) == len(sentences) == 200
+    options = BertPretrainOptions(text=str(books), held_out=0.05, valid_text=str(own))
+    texts = load_texts(options)
+    assert [part.report.documents for part in texts.values()] == [95, 3, 5]
+    texts = load_texts(dataclasses.replace(options, test_text=str(own)))
+    assert [part.report.documents for part in texts.values()] == [100, 3, 3]
+
+
+def test_too_few_documents_to_hold_out_are_refused(monkeypatch, tmp_path):
+    books = write_documents(tmp_path / "books", files=2, documents=5)
+    arguments = ["--text", books, "--output", tmp_path / "run"]
+    message = r"10 documents .* takes 88, .*\(--held-out .*; --valid-text and --test-text take file"
+    with pytest.raises(SystemExit, match=message):
+        here(monkeypatch, "bert_pretrain", arguments)
+    with pytest.raises(SystemExit, match=r"for test; it takes 25, .*; --test-text take"):
+        here(
+            monkeypatch,
+            "bert_pretrain",
+            [*arguments, "--no-next-sentence", "--valid-text", books / "0.txt"][2:]
+            + ["--text", books / "1.txt"],
+        )
+    with pytest.raises(SystemExit, match="--held-out is 0.5; it must be more than 0 and less"):
+        here(monkeypatch, "bert_pretrain", [*arguments, "--held-out", 0.5])
+
+
+def test_texts_to_score_with_do_not_lie_among_those_to_train_on(monkeypatch, tmp_path):
+    books = write_documents(tmp_path / "books", files=2, documents=5)
+    arguments = ["--output", tmp_path / "run"]
+    with pytest.raises(SystemExit, match="--valid-text .*1.txt lies in the folder of --text, "):
+        here(
+            monkeypatch,
+            "bert_pretrain",
+            [*arguments, "--text", books, "--valid-text", books / "1.txt"],
+        )
+    with pytest.raises(SystemExit, match="--test .*1.txt lies in the folder of --train, "):
+        here(
+            monkeypatch,
+            "bert_finetune",
+            [*arguments, "--train", books, "--valid", "a.tsv", "--test", books / "1.txt"],
+        )
+
+
+FILES = {
+    "classify": ("a.tsv", "good\tyes\nbad\tno\n"),
+    "tag": ("a.conll", "Ada B-PER\nsleeps O\n\nOh O\n"),
+    "qa": (
+        "a.json",
+        json.dumps(
+            {
+                "data": [
+                    {
+                        "paragraphs": [
+                            {
+                                "context": "Ada sleeps.",
+                                "qas": [
+                                    {
+                                        "id": name,
+                                        "question": "Who?",
+                                        "answers": [{"text": "Ada", "answer_start": 0}],
+                                    }
+                                    for name in ("q1", "q2")
+                                ],
+                            }
+                        ]
+                    }
+                ]
+            }
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("task", FILES)
+def test_folders_serve_as_data_for_each_task(tmp_path, task):
+    name, content = FILES[task]
+    for folder in ("train", "train/more", "valid"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(content)
+    (tmp_path / "test.data").write_text(content)
+    recipe = bert_finetune.TASKS[task](
+        BertFinetuneOptions(
+            task=task,
+            train=str(tmp_path / "{split}"),
+            test=str(tmp_path / "test.data"),
+        )
+    )
+    kept = {split: data.check().kept for split, data in recipe.splits.items()}
+    assert kept == {"train": 4, "valid": 2, "test": 2}
 
 
 def test_a_folder_without_a_model_is_named(monkeypatch, tmp_path):

@@ -1,0 +1,101 @@
+"""Documents held out of a corpus for validation and for test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import ceil
+
+from .documents import TextDocuments
+
+
+class TooFewDocuments(ValueError):
+    """A corpus is too small for what is to be held out of it."""
+
+
+def hold_out(
+    documents: TextDocuments,
+    share: float = 0.02,
+    splits: Sequence[str] = ("valid", "test"),
+    least: int = 1,
+) -> dict[str, TextDocuments]:
+    """Parts documents into those to train on and those held out of them, whole documents each.
+
+    The position of a document decides where it goes, and what is held out lies evenly over the
+    corpus, the splits by turns. So every pass and every run parts alike, nothing is held in
+    memory, and a corpus that grows at its end keeps its splits. A text that the corpus has twice
+    is two documents.
+
+    Args:
+        documents: the corpus; it is read once to be counted, if it has not been before.
+        share: share of the documents for each split, give or take less than one document.
+        splits: names of the splits to hold out.
+        least: fewest documents of each split.
+
+    Returns:
+        "train" and each of the splits -> its documents; their reports add up to that of the
+        whole corpus.
+
+    Raises:
+        TooFewDocuments: some split would have fewer than `least`; it is a ValueError.
+        ValueError: the documents cannot be read; impossible arguments.
+
+    Example:
+        >>> ten = TextDocuments("ten", lambda: ([f"{number}."] for number in range(10)))
+        >>> for split, part in hold_out(ten, share=0.2).items():
+        ...     print(split, *part.sentences())
+        train 0. 2. 4. 5. 7. 9.
+        valid 1. 6.
+        test 3. 8.
+    """
+    _check(share, splits, least)
+    # Of all that is held out, as whole numbers: a float would shift positions of a long corpus.
+    rate = Fraction(str(share)) * len(splits)
+    _check_count(documents, rate, splits, least)
+    part, whole = rate.as_integer_ratio()
+
+    def held_before(position: int) -> int:
+        return (2 * part * position + whole) // (2 * whole)  # position * rate, rounded
+
+    def split_of(position: int) -> str:
+        number = held_before(position)
+        held = held_before(position + 1) > number
+        return splits[number % len(splits)] if held else "train"
+
+    return {
+        split: documents.part(
+            f"{documents.name}:{split}", lambda position, split=split: split_of(position) == split
+        )
+        for split in ("train", *splits)
+    }
+
+
+def _check(share: float, splits: Sequence[str], least: int) -> None:
+    names = ", ".join(map(repr, splits))
+    if not splits or "train" in splits or len(set(splits)) < len(splits):
+        raise ValueError(f"splits are {names or 'none'}; give different names, not 'train'.")
+    if not 0 < share * len(splits) < 1:
+        raise ValueError(
+            f"a share of {share} cannot be held out for {names}: it must be more than 0, and less "
+            f"than {1 / len(splits):.3g}, so that something is left to train on."
+        )
+    if least < 1:
+        raise ValueError(f"least is {least}; a split needs at least 1 document.")
+
+
+def _check_count(
+    documents: TextDocuments, rate: Fraction, splits: Sequence[str], least: int
+) -> None:
+    count = documents.report.documents
+    needed = max(  # by the last one of the splits, and by training
+        ceil((len(splits) * least - Fraction(1, 2)) / rate),
+        ceil((least + Fraction(1, 2)) / (1 - rate)),
+    )
+    if count < needed:
+        share, each = float(rate / len(splits)), " each" if len(splits) > 1 else ""
+        names = " and ".join(splits)
+        raise TooFewDocuments(
+            f"{documents.name}: {count:,} documents (blank lines and ends of files part them) are "
+            f"too few to hold out a share of {share:g}{each} for {names}; it takes {needed:,}, "
+            f"or a larger share, or other texts for {names}."
+        )
