@@ -1,5 +1,6 @@
-"""Translators, and an exported one, that the tests of this directory share."""
+"""Tasks, and exported ones, that the tests of this directory share."""
 
+import functools
 import shutil
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import small_berts
 import small_translators
 from c_serve import c_serve  # noqa: F401  (a fixture)
 
@@ -72,3 +74,19 @@ def two_vocabularies():
         hidden_dropout=0.3,
         decoder_layers=1,
     )  # fmt: skip
+
+
+@pytest.fixture(scope="session")
+def bert_task():
+    """A function that gives the task of BERT of a kind: always the same one."""
+    return functools.cache(small_berts.make)
+
+
+@pytest.fixture(scope="session")
+def exported_bert(bert_task, tmp_path_factory):
+    """A function that gives the folder of its export."""
+
+    def export(kind):
+        return bert_task(kind).export(tmp_path_factory.mktemp(kind))
+
+    return functools.cache(export)

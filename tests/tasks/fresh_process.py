@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 
 def load_and_export_on_two_replicas(directory: str, exports: str) -> None:
@@ -33,6 +33,21 @@ def load_and_export_on_two_replicas(directory: str, exports: str) -> None:
             }
         )
     )
+
+
+def ask_saved_tasks(*directories: str) -> None:
+    """Prints what every signature of saved tasks answers to the columns it is given."""
+    import small_berts
+
+    from keras_transformer.tasks import Task
+
+    answers = []
+    for directory, requests in zip(directories, json.load(sys.stdin), strict=True):
+        functions = Task.load(directory).signatures()
+        with small_berts.eagerly():
+            found = {name: small_berts.ask(functions[name], **requests[name]) for name in requests}
+        answers.append(found)
+    print(json.dumps(answers))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
-"""Answers requests with a SavedModel, as a process that has TensorFlow and tensorflow-text alone.
+"""Answers requests with SavedModels, as a process that has TensorFlow and tensorflow-text alone.
 
-    python serve_saved_model.py MODEL < REQUESTS.json > ANSWERS.json
+    python serve_saved_model.py MODEL [MODEL ...] < REQUESTS.json > ANSWERS.json
 
-A request is [signature, texts]; a text may be {"b64": ...}. Beside the answers it tells which
-operations of the model TensorFlow and tensorflow-text do not register.
+The requests are a list for each model. A request is [signature, columns], a column a list of
+texts, a text may be {"b64": ...}. Beside the answers it tells which operations of the models
+TensorFlow and tensorflow-text do not register.
 """
 
 import base64
@@ -50,19 +51,28 @@ def raw(text) -> bytes:
     return base64.b64decode(text["b64"]) if isinstance(text, dict) else text.encode()
 
 
-def main(model: str) -> None:
-    requests = json.load(sys.stdin)
+def strings(texts: list) -> tf.Tensor:
+    return tf.constant([raw(text) for text in texts], tf.string, shape=[len(texts)])
+
+
+def answers_of(model: str, requests: list) -> list[dict]:
+    """What a model answers to its requests."""
     loaded = tf.saved_model.load(model)
     answers = []
-    for signature, texts in requests:
-        rows = tf.constant([raw(text) for text in texts], tf.string, shape=[len(texts)])
-        outputs = loaded.signatures[signature](text=rows)
+    for signature, columns in requests:
+        inputs = {name: strings(texts) for name, texts in columns.items()}
+        outputs = loaded.signatures[signature](**inputs)
         answers.append({name: plain(value.numpy()) for name, value in outputs.items()})
+    return answers
+
+
+def main(*models: str) -> None:
+    requests = json.load(sys.stdin)
     result = {
         "versions": [tf.__version__, tensorflow_text.__version__],
+        "answers": [answers_of(*pair) for pair in zip(models, requests, strict=True)],
         "ours": [name for name in sys.modules if name.startswith("keras_transformer")],
-        "unregistered": unregistered(model),
-        "answers": answers,
+        "unregistered": sorted({name for model in models for name in unregistered(model)}),
     }
     json.dump(result, sys.stdout)
 

@@ -11,8 +11,24 @@ import pytest
 import small_translators
 import tensorflow as tf
 
-from keras_transformer.models import Bert, BertConfig
-from keras_transformer.text import CharacterTokenizer, WordPieceTokenizer
+from keras_transformer.models import (
+    Bert,
+    BertClassifier,
+    BertConfig,
+    BertEmbedder,
+    BertMaskedLM,
+    BertSpanQA,
+    BertTagger,
+)
+from keras_transformer.tasks import (
+    AnswerOptions,
+    FillMask,
+    QuestionAnswerer,
+    TextClassifier,
+    TextEmbedder,
+    TokenTagger,
+)
+from keras_transformer.text import CharacterTokenizer, SentencePieceTokenizer, WordPieceTokenizer
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = "the dog cat runs sees red blue house in london ada lives and tea who where what".split()
@@ -32,7 +48,28 @@ TEXTS = [
     "x" * 70,
     "réd 🙂 house",
 ]
+MASKED = [text.replace("the", "the [MASK]", 1) for text in TEXTS]
 GARBAGE = small_translators.GARBAGE
+
+LABELS = ["O", "B-PER", "I-PER"]
+TASKS = {
+    "fill_mask": (FillMask, BertMaskedLM, {}),
+    "classifier": (TextClassifier, BertClassifier, {"labels": LABELS}),
+    "regression": (TextClassifier, BertClassifier, {}),
+    "tagger": (TokenTagger, BertTagger, {"labels": LABELS}),
+    "answerer": (
+        QuestionAnswerer,
+        BertSpanQA,
+        {"options": AnswerOptions(max_length=32, stride=5, max_answer_length=4, n_best=3)},
+    ),
+    "embedder": (TextEmbedder, BertEmbedder, {}),
+}
+HEADS = {
+    "classifier": {"num_labels": 3},
+    "regression": {"num_labels": 1},
+    "tagger": {"num_labels": 3},
+    "embedder": {"normalize": True},
+}
 
 
 def wordpieces() -> WordPieceTokenizer:
@@ -42,6 +79,18 @@ def wordpieces() -> WordPieceTokenizer:
 
 def characters() -> CharacterTokenizer:
     return CharacterTokenizer.train([" ".join(TEXTS)])
+
+
+def subwords() -> SentencePieceTokenizer:
+    return SentencePieceTokenizer.train(TEXTS * 4, 330, hard_vocab_limit=False)
+
+
+def make(kind: str, tokenizer: Any = None, dtype: Any = None) -> Any:
+    """The task of a kind, with random weights."""
+    task_class, model_class, options = TASKS[kind]
+    tokenizer = tokenizer or wordpieces()
+    model = make_model(model_class, tokenizer, dtype=dtype, **HEADS.get(kind, {}))
+    return task_class(model, tokenizer, **options)
 
 
 def make_model(
@@ -129,6 +178,12 @@ def ask_alone(function: Any, **columns: list) -> list[dict[str, Any]]:
     names = list(columns)
     rows = zip(*columns.values(), strict=True)
     return [ask(function, **dict(zip(names, ([v] for v in row), strict=True)))[0] for row in rows]
+
+
+def columns_of(function: Any, texts: Any = None, second: Any = None) -> dict[str, list]:
+    """A column for each input of a signature."""
+    texts, second = texts or MASKED, second or TEXTS[::-1]
+    return dict(zip(inputs_of(function), [texts, second], strict=False))
 
 
 def strings(rows: list) -> tf.Tensor:

@@ -8,61 +8,13 @@ import pytest
 import small_berts
 import tensorflow as tf
 from saved_model_files import devices, meta_graph, nodes, signature
-from small_berts import GARBAGE, TEXTS, ask, ask_alone, assert_same
+from small_berts import GARBAGE, MASKED, TASKS, TEXTS, ask, ask_alone, assert_same, columns_of
 
-from keras_transformer.models import (
-    BertClassifier,
-    BertEmbedder,
-    BertMaskedLM,
-    BertSpanQA,
-    BertTagger,
-)
-from keras_transformer.tasks import (
-    AnswerOptions,
-    FillMask,
-    QuestionAnswerer,
-    Task,
-    TextClassifier,
-    TextEmbedder,
-    TokenTagger,
-)
+from keras_transformer.models import BertEmbedder, BertSpanQA
+from keras_transformer.tasks import Task, TextEmbedder
 from keras_transformer.tasks.bert_task import TOKENS_AT_A_TIME, run_in_chunks
 
-LABELS = ["O", "B-PER", "I-PER"]
-TASKS = {
-    "fill_mask": (FillMask, BertMaskedLM, {}),
-    "classifier": (TextClassifier, BertClassifier, {"labels": LABELS}),
-    "regression": (TextClassifier, BertClassifier, {}),
-    "tagger": (TokenTagger, BertTagger, {"labels": LABELS}),
-    "answerer": (
-        QuestionAnswerer,
-        BertSpanQA,
-        {"options": AnswerOptions(max_length=32, stride=5, max_answer_length=4, n_best=3)},
-    ),
-    "embedder": (TextEmbedder, BertEmbedder, {}),
-}
-HEADS = {
-    "classifier": {"num_labels": 3},
-    "regression": {"num_labels": 1},
-    "tagger": {"num_labels": 3},
-    "embedder": {"normalize": True},
-}
-MASKED = [text.replace("the", "the [MASK]", 1) for text in TEXTS]
 REVERSED = TEXTS[::-1]
-
-
-def make(kind, dtype=None):
-    task_class, model_class, options = TASKS[kind]
-    tokenizer = small_berts.wordpieces()
-    model = small_berts.make_model(model_class, tokenizer, dtype=dtype, **HEADS.get(kind, {}))
-    return task_class(model, tokenizer, **options)
-
-
-def columns_of(function, texts=None, second=None):
-    """A column for each input of a signature."""
-    names = small_berts.inputs_of(function)
-    texts = MASKED if texts is None else texts
-    return dict(zip(names, [texts, REVERSED if second is None else second], strict=False))
 
 
 @pytest.fixture(scope="module", params=TASKS)
@@ -71,8 +23,8 @@ def kind(request):
 
 
 @pytest.fixture(scope="module")
-def task(kind):
-    return make(kind)
+def task(kind, bert_task):
+    return bert_task(kind)
 
 
 def test_a_row_says_the_same_alone_and_in_any_batch(task):
@@ -91,6 +43,16 @@ def test_broken_rows_do_not_reach_their_neighbours(task):
         if len(columns) == 2:
             mixed = columns_of(function, [*GARBAGE, *TEXTS], [*REVERSED, *GARBAGE])
             assert_same(ask(function, **mixed), ask_alone(function, **mixed))
+
+
+def test_no_new_trace_for_other_lengths_and_batches(task):
+    for function in task.signatures().values():
+        ask(function, **columns_of(function))
+        traces = function.experimental_get_tracing_count()
+        for rows in range(1, 11):
+            texts = [("the [MASK] dog " * rows).strip()] * rows
+            ask(function, **columns_of(function, texts, texts))
+        assert function.experimental_get_tracing_count() == traces > 0
 
 
 def test_a_blank_row_gives_a_blank_one(task):
@@ -116,8 +78,8 @@ def test_it_comes_back_from_its_folder(task, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def exported(task, tmp_path_factory):
-    return task.export(tmp_path_factory.mktemp("exports"))
+def exported(kind, exported_bert):
+    return exported_bert(kind)
 
 
 def test_its_export_says_the_same_without_python(task, exported, c_serve):
@@ -133,7 +95,7 @@ def test_its_export_holds_nothing_that_a_server_lacks(exported):
 
 
 def test_in_half_precision_it_says_nearly_the_same_and_stays_so(kind, task, tmp_path):
-    half = make(kind, dtype="mixed_float16")
+    half = small_berts.make(kind, dtype="mixed_float16")
     columns = columns_of(task.serving_default)
     columns = {name: small_berts.strings(rows) for name, rows in columns.items()}
     expected = task.serving_default(**columns)

@@ -76,19 +76,19 @@ def test_a_process_with_tensorflow_alone_says_the_same(exported, expected, overf
     rows = [(TEXTS * 3)[:size] for size in sizes]
     garbage = [SOURCES[0], *small_translators.GARBAGE, SOURCES[1]]
     requests = [
-        ["serving_default", TEXTS],
-        *(["serving_default", texts] for texts in rows),
-        ["serving_default", []],
-        ["n_best", []],
-        ["n_best", TEXTS[:3]],
-        ["serving_default", [encoded(text) for text in garbage]],
+        ["serving_default", {"text": TEXTS}],
+        *(["serving_default", {"text": texts}] for texts in rows),
+        ["serving_default", {"text": []}],
+        ["n_best", {"text": []}],
+        ["n_best", {"text": TEXTS[:3]}],
+        ["serving_default", {"text": [encoded(text) for text in garbage]}],
     ]
     options = {"python": os.environ[python]} if python else {}
-    served = processes.run("serve_saved_model.py", exported, given=requests, **options)
+    served = processes.run("serve_saved_model.py", exported, given=[requests], **options)
     assert served["ours"] == served["unregistered"] == []
     if python:
         assert served["versions"][0].split(".")[:2] != tf.__version__.split(".")[:2]
-    whole, *parts, empty, n_best_empty, n_best, between = served["answers"]
+    whole, *parts, empty, n_best_empty, n_best, between = served["answers"][0]
     assert_same_answers(whole, expected, ties=1)
     for size, part in zip(sizes, parts, strict=True):
         assert part["translation"] == (whole["translation"] * 3)[:size]
