@@ -109,28 +109,35 @@ def span_windows(
     contexts = list(dict.fromkeys(question.context for question in questions))
     spans = dict(zip(contexts, token_spans(contexts, tokenizer), strict=True))
     most = min(max_question_length, (max_length - 3) // 2)
+    asked = list(token_arrays((question.question for question in questions), tokenizer))
+    answers = [
+        [_tokens_of(answer, *spans[question.context][1:]) for answer in question.answers]
+        for question in questions
+    ]
+    # A context without tokens is read, too.
+    lengths = [max(1, len(spans[question.context][0])) for question in questions]
+    rooms = [max_length - 3 - min(len(ids), most) for ids in asked]
+    cut = stride_windows(np.array(lengths, np.int64), np.array(rooms, np.int64), stride)
     windows = []
-    asked = token_arrays((question.question for question in questions), tokenizer)
-    for number, (question, asked_ids) in enumerate(zip(questions, asked, strict=True)):
-        is_cut, asked_ids = len(asked_ids) > most, asked_ids[:most]
-        ids, starts, ends = spans[question.context]
-        tokens = [_tokens_of(answer, starts, ends) for answer in question.answers]
+    columns = (part.numpy().tolist() for part in (cut.rows, cut.starts, cut.ends))
+    for number, start, end in zip(*columns, strict=True):
+        asked_ids = asked[number][:most]
+        ids, starts, ends = spans[questions[number].context]
         offset = len(asked_ids) + 2
-        for start, end in stride_windows(len(ids), max_length - offset - 1, stride):
-            example = join_segments(asked_ids, ids[start:end], tokenizer)
-            mask = np.zeros(len(example["token_ids"]), bool)
-            mask[0] = mask[offset:-1] = True
-            inside = [
-                (first - start + offset, last - start + offset)
-                for first, last in filter(None, tokens)
-                if start <= first and last < end
-            ]
-            first, last = inside[0] if inside else (NO_ANSWER, NO_ANSWER)
-            example |= {"answer_mask": mask, "start": first, "end": last}
-            part = slice(start, end)
-            windows.append(
-                SpanWindow(example, number, offset, starts[part], ends[part], bool(inside), is_cut)
-            )
+        example = join_segments(asked_ids, ids[start:end], tokenizer)
+        mask = np.zeros(len(example["token_ids"]), bool)
+        mask[0] = mask[offset:-1] = True
+        inside = [
+            (first - start + offset, last - start + offset)
+            for first, last in filter(None, answers[number])
+            if start <= first and last < end
+        ]
+        first, last = inside[0] if inside else (NO_ANSWER, NO_ANSWER)
+        example |= {"answer_mask": mask, "start": first, "end": last}
+        part, is_cut = slice(start, end), len(asked[number]) > most
+        windows.append(
+            SpanWindow(example, number, offset, starts[part], ends[part], bool(inside), is_cut)
+        )
     return windows
 
 

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
+
+from keras_transformer.checks import check_at_least
 
 from .conll import TaggedReport, TaggedSentence, TaggedSentences
 from .example_batches import ExampleBatches
@@ -60,27 +63,33 @@ def tagging_windows(
         ValueError: an unknown tag, or lengths that are impossible.
     """
     check_special_ids(tokenizer, "cls_id", "sep_id", "unk_id")
+    check_at_least(3, max_length=max_length)
     room = max_length - 2
-    if room < 1:
-        raise ValueError(f"max_length is {max_length}; it must be at least 3.")
     overlap = room // 4 if overlap is None else overlap
     sentences = list(sentences)
     words = sorted({word for sentence in sentences for word in sentence.words})
     pieces = dict(zip(words, token_arrays(words, tokenizer), strict=True))
     unknown = np.array([tokenizer.unk_id], np.int32)
+    cut = [pieces[w] if len(pieces[w]) else unknown for s in sentences for w in s.words]
+    cut = [ids[:room] for ids in cut]  # of a word of more pieces than a window the first ones
+    sizes = tf.RaggedTensor.from_row_lengths(
+        np.array([len(ids) for ids in cut], np.int64),
+        np.array([len(sentence.words) for sentence in sentences], np.int64),
+    )  # [sentences, (words)]
+    begins = sizes.row_starts().numpy()  # [sentences], the first word of each
     ids_of = {name: index for index, name in enumerate(tag_names)}
     windows = []
-    for number, sentence in enumerate(sentences):
-        cut = [pieces[w] if len(pieces[w]) else unknown for w in sentence.words]
-        cut = [ids[:room] for ids in cut]  # a word of more pieces than a window
-        for start, end, first, last in word_windows([len(ids) for ids in cut], room, overlap):
-            sizes = [len(ids) for ids in cut[start:end]]
-            begins = 1 + np.cumsum([0, *sizes[:-1]])  # after [CLS]
-            example = join_segments(np.concatenate(cut[start:end]), None, tokenizer)
-            positions = begins[first - start : last - start].astype(np.int32)
-            tags = np.full(len(example["token_ids"]), NO_TAG, np.int32)
-            tags[positions] = [_id(tag, ids_of) for tag in sentence.tags[first:last]]
-            windows.append(TaggingWindow(example | {"tags": tags}, number, first, positions))
+    columns = (part.numpy().tolist() for part in word_windows(sizes, room, overlap))
+    for number, start, end, first, last in zip(*columns, strict=True):
+        places = 1 + np.cumsum([0, *(len(ids) for ids in cut[start:end])])  # after [CLS]
+        positions = places[first - start : last - start].astype(np.int32)
+        example = join_segments(np.concatenate(cut[start:end]), None, tokenizer)
+        tags = np.full(len(example["token_ids"]), NO_TAG, np.int32)
+        begin = int(begins[number])
+        asked = sentences[number].tags[first - begin : last - begin]
+        tags[positions] = [_id(tag, ids_of) for tag in asked]
+        example |= {"tags": tags}
+        windows.append(TaggingWindow(example, number, first - begin, positions))
     return windows
 
 

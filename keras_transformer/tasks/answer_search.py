@@ -10,12 +10,12 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
+from keras_transformer.data.windows import best_window, stride_windows
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
 from keras_transformer.tasks.bert_task import run_in_chunks
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
 from keras_transformer.tasks.texts import is_blank, valid_unicode
-from keras_transformer.tasks.windows import best_window, windows_over
 from keras_transformer.text.normalization import character_to_byte_offsets
 
 
@@ -132,24 +132,20 @@ class AnswerSearch:
             Spans in tokens of the contexts; scores are those above there being no answer.
         """
         step, longest = self.options.stride, self.options.max_answer_length
-        lengths = contexts.row_lengths()
         taken = 3 + questions.row_lengths()  # [batch], of each window
         rooms = self.options.max_length - taken  # [batch]
-        windows = windows_over(lengths, rooms, step)
-        limits = tf.minimum(
-            windows.starts + tf.gather(rooms, windows.rows), tf.gather(lengths, windows.rows)
-        )  # [windows], where each ends
+        windows = stride_windows(contexts.row_lengths(), rooms, step)
 
-        def search(rows: tf.Tensor, starts: tf.Tensor, limits: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def search(rows: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, ...]:
             question = tf.gather(questions, rows)  # [rows, (tokens)]
-            batch = self.inputs.pair(question, slices(contexts, rows, starts, limits))
+            batch = self.inputs.pair(question, slices(contexts, rows, starts, ends))
             inputs = {"token_ids": batch.token_ids, "segment_ids": batch.segment_ids}
             scores = self.model(inputs, training=False)  # [rows, width] each
             first, last = (tf.cast(scores[name], tf.float32) for name in ("start", "end"))
             offset = starts - question.row_lengths() - 2  # [rows]
             width = tf.shape(batch.token_ids, tf.int64)[1]
             places = tf.range(width)[None] + offset[:, None]  # [rows, width], in the context
-            inside = (places >= starts[:, None]) & (places < limits[:, None])  # [rows, width]
+            inside = (places >= starts[:, None]) & (places < ends[:, None])  # [rows, width]
             # Windows overlap: a span counts in the one where its middle has most context.
             own = best_window(
                 places + longest // 2,
@@ -167,11 +163,11 @@ class AnswerSearch:
                 no_answer,
             )
 
-        sizes = limits - windows.starts + tf.gather(taken, windows.rows)  # [windows]
+        sizes = windows.ends - windows.starts + tf.gather(taken, windows.rows)  # [windows]
         places = tf.TensorSpec([None, n_best], tf.int64)
         found = run_in_chunks(
             search,
-            (windows.rows, windows.starts, limits),
+            (windows.rows, windows.starts, windows.ends),
             tf.cast(sizes, tf.int32),
             (places, places, tf.TensorSpec([None, n_best]), tf.TensorSpec([None])),
         )

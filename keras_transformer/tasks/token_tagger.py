@@ -9,11 +9,10 @@ import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.tags import entities as entity_spans
+from keras_transformer.data.windows import word_windows
 from keras_transformer.models import BertTagger
-from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
 from keras_transformer.tasks.texts import as_texts, valid_unicode
-from keras_transformer.tasks.windows import best_window, windows_over
 from keras_transformer.tasks.words import split_words
 from keras_transformer.text import Tokenizer
 
@@ -51,9 +50,9 @@ class TokenTagger(BertTask):
     Words are cut by the rule of `words.split_words`, or come cut already (`tag_words`). Each word
     is cut into tokens by itself, and its tag is that of its first token; a word of which the
     tokenizer leaves nothing stands as one unknown token. A text with more tokens than the model
-    takes is read in windows, and each word gets its tag from the window where it stands nearest to
-    the middle. Tags are given as the model has them; what entities BIO tags mean says
-    `data.entities`.
+    takes is read in windows of whole words, as in training, and each word gets its tag from the
+    window where it has the most words around it. Tags are given as the model has them; what
+    entities BIO tags mean says `data.entities`.
 
     Args:
         model: the tagger.
@@ -62,7 +61,7 @@ class TokenTagger(BertTask):
         max_length: most tokens of a window, special ones included; as many as the model takes by
             default.
         stride: tokens from the start of a window to that of the next, at most a whole window;
-            three quarters of one by default.
+            three quarters of one by default. Where whole words do not fit it may be more.
 
     Raises:
         ValueError: when model and tokenizer do not have the same ids, when there are not as many
@@ -167,14 +166,14 @@ class TokenTagger(BertTask):
     def _tag_words(self, words: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Tags and their probabilities, `[batch, (words)]` each, of words `[batch, (words)]`."""
         pieces = self._pieces(words.values)  # [all_words, (tokens)]
-        tokens = words.with_values(pieces).merge_dims(1, 2)  # [batch, (tokens)]
-        lengths = tokens.row_lengths()
-        windows = windows_over(lengths, self._room, self.stride)
-        ends = tf.minimum(windows.starts + self._room, tf.gather(lengths, windows.rows))
-        sizes = tf.cast(ends - windows.starts, tf.int32) + 2  # [windows]
+        sizes = words.with_values(pieces.row_lengths())  # [batch, (words)]
+        windows = word_windows(sizes, self._room, self._room - self.stride)
+        places = pieces.row_splits  # [all_words + 1], tokens before each word
+        starts, ends = (tf.gather(places, part) for part in (windows.starts, windows.ends))
 
-        def tag(rows: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            batch = self._inputs.single(slices(tokens, rows, starts, ends))
+        def tag(starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            tokens = tf.gather(pieces.values, tf.ragged.range(starts, ends))  # [rows, (tokens)]
+            batch = self._inputs.single(tokens)
             inputs = {"token_ids": batch.token_ids, "segment_ids": batch.segment_ids}
             logits = self.model(inputs, training=False)[:, 1:-1]  # [rows, tokens, num_labels]
             probabilities = tf.cast(tf.nn.softmax(logits), tf.float32)
@@ -186,17 +185,15 @@ class TokenTagger(BertTask):
 
         found = run_in_chunks(
             tag,
-            (windows.rows, windows.starts, ends),
-            sizes,
+            (starts, ends),
+            tf.cast(ends - starts, tf.int32) + 2,
             (tf.TensorSpec([None, self._room], tf.int32), tf.TensorSpec([None, self._room])),
         )
 
-        # Each word's first token, in the window where that has most context.
-        row = words.value_rowids()  # [all_words]
-        place = pieces.row_starts() - tf.gather(tokens.row_starts(), row)  # [all_words]
-        number = best_window(place, self._room, self.stride, tf.gather(windows.counts, row))
-        window = tf.gather(windows.first, row) + number  # [all_words]
-        at = window * self._room + place - number * self.stride  # in [windows * room]
+        # Each word's first token, in the window that answers for it.
+        window = tf.repeat(tf.range(tf.size(starts)), windows.lasts - windows.firsts)  # [all_words]
+        place = places[:-1] - tf.gather(starts, window)  # [all_words], in its window
+        at = tf.cast(window, tf.int64) * self._room + place  # in [windows * room]
         tags, scores = (tf.gather(tf.reshape(part, [-1]), at) for part in found)
         return (
             words.with_values(tf.gather(tf.constant(self.labels), tags)),

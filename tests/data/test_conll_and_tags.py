@@ -1,4 +1,4 @@
-"""Tagged words: files in the manner of CoNLL, windows, alignment with word pieces, entities."""
+"""Tagged words: files in the manner of CoNLL, alignment with word pieces, entities."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,6 @@ from keras_transformer.data import (
     tagging_windows,
     tags_of_windows,
 )
-from keras_transformer.data.windows import stride_windows, word_windows
 
 
 def write(path, text: str | bytes):
@@ -96,31 +95,6 @@ def test_nul_and_sentences_without_words_are_counted():
     assert next(iter(sentences)).words == ("a\ufffdb",)
     assert sentences.report.dropped == {"no words": 1}
     assert sentences.report.repaired == {"NUL replaced by U+FFFD": 1}
-
-
-# Windows.
-
-
-@pytest.mark.parametrize("room", [1, 2, 5, 17])
-def test_every_word_is_answered_for_once_and_windows_fit(room):
-    rng = np.random.default_rng(room)
-    for _ in range(200):
-        sizes = rng.integers(1, 8, rng.integers(1, 40)).tolist()
-        overlap = int(rng.integers(0, room))
-        windows = word_windows(sizes, room, overlap)
-        assert [w for x in windows for w in range(x.first, x.last)] == list(range(len(sizes)))
-        for window in windows:
-            assert window.start <= window.first <= window.last <= window.end
-            assert sum(min(size, room) for size in sizes[window.start : window.end]) <= room
-
-
-@pytest.mark.parametrize("stride", [1, 3, 7, 100])
-def test_strides_leave_no_token_out_and_end(stride):
-    for length in range(1, 60):
-        windows = stride_windows(length, 7, stride)
-        assert {t for start, end in windows for t in range(start, end)} == set(range(length))
-        assert all(end - start <= 7 for start, end in windows)
-        assert len({end for _, end in windows}) == len(windows)  # none is part of another
 
 
 # Tags.

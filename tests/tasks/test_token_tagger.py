@@ -8,10 +8,10 @@ import small_berts
 import tensorflow as tf
 from numpy.testing import assert_allclose
 
+from keras_transformer.data import TaggedSentence, tagging_windows, tags_of_windows
 from keras_transformer.models import BertTagger
 from keras_transformer.tasks import TaggedWord, TokenTagger
 from keras_transformer.tasks.token_tagger import entities_of
-from keras_transformer.tasks.windows import best_window, windows_over
 from keras_transformer.tasks.words import split_words
 
 CLS, SEP, UNK = 2, 3, 1
@@ -111,28 +111,34 @@ def test_a_word_has_the_tag_of_its_first_piece(tagger):
     assert tagger.tag_words([words]) == [[word.tag for word in found]]
 
 
-def test_every_word_of_a_long_text_gets_a_tag_where_it_has_most_context(tagger):
-    words = many_words(150)
-    pieces = [tagger.tokenizer.tokenize(word).numpy().tolist() for word in words]
-    ids = sum(pieces, [])
-    room, step = 38, 38 - 38 // 4
-    starts = [0]
-    while starts[-1] + room < len(ids):
-        starts.append(starts[-1] + step)
-    windows = [
-        tf.nn.softmax(tagger.model({"token_ids": np.array([[CLS, *ids[s : s + room], SEP]])})[0])
-        for s in starts
+@pytest.fixture(scope="module")
+def long_sentences():
+    """Of words of which many lie across the ends of windows, and of one longer than a window."""
+    texts = many_words(150), ["abcdefgh"] * 30, ["dog"], [*many_words(20, seed=2), "x" * 90, "dog"]
+    return [TaggedSentence(tuple(words), ("O",) * len(words)) for words in texts]
+
+
+def test_long_texts_are_read_in_the_windows_of_training(tagger, long_sentences):
+    windows = tagging_windows(long_sentences, tagger.tokenizer, LABELS, tagger.max_length)
+    assert len(windows) > 15
+    scores = [
+        tf.nn.softmax(tagger.model({"token_ids": window.example["token_ids"][None]})[0]).numpy()
+        for window in windows
     ]
-    (found,) = tagger([" ".join(words)])
-    assert len(found) == len(words) == 150
-    place = 0
-    for word, own in zip(found, pieces, strict=True):
-        # The window whose middle is nearest; of two the later.
-        k = min(range(len(starts)), key=lambda k: (abs(2 * (starts[k] - place) + room), -k))
-        scores = windows[k][1 + place - starts[k]].numpy()
-        assert word.tag == LABELS[scores.argmax()]
-        assert word.score == pytest.approx(scores.max(), abs=1e-5)
-        place += len(own)
+    expected = tags_of_windows(windows, [each.argmax(1) for each in scores], LABELS)
+    assert tagger.tag_words([sentence.words for sentence in long_sentences]) == expected
+    found = tagger([" ".join(sentence.words) for sentence in long_sentences])
+    assert [[word.tag for word in words] for words in found] == expected
+    best = [s[w.positions].max(1) for w, s in zip(windows, scores, strict=True)]
+    assert_allclose([w.score for words in found for w in words], np.concatenate(best), atol=1e-5)
+
+
+def test_an_export_reads_long_texts_in_the_same_windows(tagger, long_sentences, tmp_path, c_serve):
+    texts = [" ".join(sentence.words) for sentence in long_sentences]
+    path = tagger.export(tmp_path)
+    small_berts.assert_serves(
+        path, "serving_default", tagger.serving_default, c_serve, {"text": texts}
+    )
 
 
 def test_in_a_text_of_many_windows_a_word_is_tagged_as_alone_if_context_does_not_matter(eager):
@@ -203,23 +209,6 @@ def test_labels_that_are_no_entities_are_refused():
 
 
 # Windows -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("room", [1, 2, 3, 7, 8])
-def test_every_token_is_in_the_window_that_answers_for_it(room):
-    lengths = np.arange(30)
-    for step in range(1, room + 1):
-        windows = windows_over(tf.constant(lengths), room, step)
-        counts, first = windows.counts.numpy(), windows.first.numpy()
-        assert counts[0] == 0 and counts[1] == 1
-        for row, length in enumerate(lengths):
-            starts = windows.starts.numpy()[first[row] : first[row] + counts[row]]
-            assert starts.tolist() == [k * step for k in range(counts[row])]
-            places = np.arange(length)
-            own = best_window(tf.constant(places), room, step, windows.counts[row]).numpy()
-            assert all(starts[own] <= places) and all(places < starts[own] + room)
-            ends = np.minimum(starts + room, length)
-            assert not length or (ends[-1] == length and all(ends[:-1] < length))
 
 
 @pytest.mark.parametrize("stride", [-1, 0, 1.5])
