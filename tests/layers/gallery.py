@@ -195,5 +195,7 @@ def randomise(model: keras.layers.Layer, seed: int = 1) -> None:
 def outputs_of(model: keras.Model, values: dict[str, np.ndarray]) -> list[np.ndarray]:
     """What the model gives, as arrays."""
     outputs = model(values)
+    if isinstance(outputs, dict):
+        outputs = [outputs[name] for name in sorted(outputs)]
     outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
     return [keras.ops.convert_to_numpy(output) for output in outputs]

@@ -11,16 +11,26 @@ from pathlib import Path
 import keras
 import numpy as np
 from layers import gallery
-from models import small
+from models import berts, small
 
 from keras_transformer.models import Transformer
+
+BERTS = ("pretraining", "classifier", "span_qa", "embedder", "cls_embedder")
+NAMES = [
+    *gallery.GALLERY,
+    *(f"transformer_{name}" for name in small.CONFIGS),
+    *(f"bert_{kind}" for kind in BERTS),
+]
 
 
 def built(name: str) -> tuple[keras.Model, dict[str, np.ndarray]]:
     """The model of a name, with fresh weights, and its inputs."""
     if name in gallery.GALLERY:
         return gallery.build(name), gallery.inputs_of(name)
-    model = Transformer(small.CONFIGS[name.removeprefix("transformer_")])
+    family, _, kind = name.partition("_")
+    if family == "bert":
+        return berts.built(kind), berts.batch(kind)
+    model = Transformer(small.CONFIGS[kind])
     model.build()
     return model, small.batch()
 

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from layers import gallery
 from layers.fresh_process import report_of
-from models import small
 from parity import compute_on_backend
-
-NAMES = [*gallery.GALLERY, *(f"transformer_{name}" for name in small.CONFIGS)]
+from parity.compute_on_backend import NAMES
 
 
 @pytest.fixture(scope="module")
