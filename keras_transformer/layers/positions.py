@@ -111,8 +111,11 @@ class LearnedPositions(keras.layers.Layer):
     def call(self, inputs: Tensor, positions: Tensor | None = None) -> Tensor:
         self._check_length(inputs.shape[1])
         if positions is None:
-            positions = ops.arange(ops.shape(inputs)[1], dtype="int32")
-        vectors = ops.take(self.embeddings, positions, axis=0)  # [..., length, hidden_size]
+            # No look-up: on a GPU that of a position beyond the table gives zeros without a word,
+            # while vectors too few do not fit the inputs on any device.
+            vectors = self.embeddings[: ops.shape(inputs)[1]]  # [length, hidden_size]
+        else:
+            vectors = ops.take(self.embeddings, positions, axis=0)  # [..., length, hidden_size]
         return inputs + ops.cast(vectors, inputs.dtype)
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:

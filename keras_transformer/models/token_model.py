@@ -52,7 +52,16 @@ class TokenModel(keras.Model):
         """Keras' `compile`, without XLA unless asked for.
 
         Keras' "auto" would compile for each new shape of batch, and batches of texts have many.
+
+        Raises:
+            ValueError: under a `tf.distribute.MultiWorkerMirroredStrategy`.
         """
+        strategy = getattr(self, "distribute_strategy", None)  # only Keras on TensorFlow has one
+        if any(c.__name__ == "CollectiveAllReduceStrategy" for c in type(strategy).__mro__):
+            raise ValueError(
+                f"{self.name} cannot be trained under MultiWorkerMirroredStrategy, with which "
+                "Keras 3 fails in fit: use MirroredStrategy, on the devices of one machine."
+            )
         super().compile(*args, jit_compile=jit_compile, **kwargs)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:

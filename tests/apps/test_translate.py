@@ -33,6 +33,14 @@ def test_standard_input_is_read_like_a_file(monkeypatch, capsys, packed):
     assert shown == ["<one>", "<>", "<two three>", "<four>"]
 
 
+def test_every_line_comes_out_in_its_place_however_many_are_blank(monkeypatch, capsys):
+    """More lines than are translated at a time, a quarter of them blank in some way."""
+    blanks = ["", " ", "\t", "\u3000"]
+    lines = [blanks[n % 16 // 4] if n % 4 == 3 else f"line {n}" for n in range(1300)]
+    shown = echoed(monkeypatch, capsys, "".join(line + "\n" for line in lines).encode())
+    assert shown == [f"<{line}>" for line in lines]
+
+
 def test_bad_utf8_in_standard_input_is_refused_with_its_line(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="standard input, line 2: byte 0xe9 at position 4"):
         echoed(monkeypatch, capsys, b"fine\ncaf\xe9\n")

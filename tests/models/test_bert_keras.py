@@ -124,7 +124,7 @@ def test_an_exported_model_refuses_an_input_longer_than_its_table(tmp_path):
     model.export(tmp_path / "export", verbose=False)
     loaded = tf.saved_model.load(tmp_path / "export")
     long = {name: np.ones((1, 41), "int32") for name in ("token_ids", "segment_ids")}
-    with tf.device("cpu"), pytest.raises(tf.errors.InvalidArgumentError, match="40"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible shapes: .*\[40,16\]"):
         loaded.serve(long)
 
 

@@ -321,6 +321,19 @@ def test_fit_evaluate_predict_and_save_without_any_warning(tmp_path):
     assert int(loaded.optimizer.iterations) == 20
 
 
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        (np.ones((1, 3), "int32"), "takes a dictionary of source, target, not a "),
+        ({"source": np.ones((1, 3), "int32")}, "takes source, target: target is missing"),
+        (small.batch() | {"labels": np.ones((3, 3))}, "labels is not one of them"),
+    ],
+)
+def test_inputs_that_are_wrong_are_refused_in_one_sentence(inputs, message):
+    with pytest.raises(ValueError, match=message):
+        tiny()(inputs)
+
+
 def test_the_model_is_a_part_of_a_functional_model():
     transformer = tiny()
     inputs = {n: keras.Input((None,), dtype="int32", name=n) for n in ("source", "target")}

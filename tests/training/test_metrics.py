@@ -42,6 +42,23 @@ def test_token_loss_is_the_mean_over_tokens_of_all_batches():
     assert result_of(TokenLoss()) == pytest.approx(by_hand(nll), rel=1e-6)
 
 
+def test_an_epoch_reports_the_mean_over_tokens_of_batches_of_all_sizes():
+    """What Keras calls `loss` weighs rows alike; the metric beside it weighs tokens."""
+    inputs = keras.Input([None, 6])
+    model = keras.Model(inputs, keras.layers.Identity()(inputs))
+    metrics = [TokenLoss(), TokenAccuracy(), Perplexity()]
+    model.compile(loss=TokenCrossEntropy(), metrics=metrics, run_eagerly=True)
+    data = [(logits, tf.constant(labels)) for labels, logits in BATCHES]
+    signature = (tf.TensorSpec([None, None, 6]), tf.TensorSpec([None, None], tf.int64))
+    batches = tf.data.Dataset.from_generator(lambda: iter(data), output_signature=signature)
+    batches = batches.apply(tf.data.experimental.assert_cardinality(len(data)))
+    found = model.evaluate(batches, verbose=0, return_dict=True)
+    assert found["token_loss"] == pytest.approx(by_hand(nll), rel=1e-6)
+    assert found["perplexity"] == pytest.approx(math.exp(by_hand(nll)), rel=1e-6)
+    right = by_hand(lambda labels, logits: logits.argmax(-1) == labels)
+    assert found["token_accuracy"] == pytest.approx(right, rel=1e-6)
+
+
 def test_token_loss_equals_the_loss_with_its_smoothing():
     labels, logits = BATCHES[0]
     metric = TokenLoss(label_smoothing=0.1)

@@ -33,12 +33,36 @@ print("EQUAL")
 """
 
 
-def test_two_replicas_end_with_the_weights_of_one():
+WORKERS = """
+import tensorflow as tf
+strategy = tf.distribute.MultiWorkerMirroredStrategy()
+from keras_transformer.models import Transformer, TransformerConfig
+
+with strategy.scope():
+    model = Transformer(TransformerConfig.preset("tiny", vocab_size=20))
+    try:
+        model.compile("sgd", loss="mse")
+    except ValueError as error:
+        print("REFUSED:", error)
+"""
+
+
+def output_of(script):
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
+        [sys.executable, "-c", script],
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "EQUAL" in done.stdout, done.stderr[-3000:]
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_two_replicas_end_with_the_weights_of_one():
+    assert "EQUAL" in output_of(SCRIPT)
+
+
+def test_several_workers_are_refused_in_one_sentence():
+    refused = "REFUSED: transformer cannot be trained under MultiWorkerMirroredStrategy, with which"
+    assert refused in output_of(WORKERS)
