@@ -1,11 +1,12 @@
-"""Training steps of a Keras model, the way Keras' own `fit` does them by default."""
+"""Work of Keras models: training steps as `fit` does them by default, answers in a graph."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import keras
+import numpy as np
 import tensorflow as tf
 
-from benchmarks.peers.jobs import TrainingJob
+from benchmarks.peers.jobs import EncoderJob, TrainingJob
 
 
 class KerasFit:
@@ -15,7 +16,12 @@ class KerasFit:
         source, target, labels = job.batches()
         features = {"source": source, "target": target}
         # a batch an element, shapes known, no copy and no shuffling inside the timed part
-        self._dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
+        dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
+        # With few inter-op threads the end of `fit` may wait for the next turn of tf.data's tuning
+        # thread, up to as long as `fit` took.
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        self._dataset = dataset.with_options(options)
         self._model = model
         self._model.compile(optimizer=keras.optimizers.AdamW(job.learning_rate), loss=loss)
         self._model({name: array[0, :1] for name, array in features.items()})
@@ -25,3 +31,46 @@ class KerasFit:
         """Does `steps` training steps; returns the mean loss over them."""
         history = self._model.fit(self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0)
         return float(history.history["loss"][-1])
+
+
+class KerasClassifier:
+    """`fit` with defaults, and a `tf.function` of the model's call, whoever made the model.
+
+    Args:
+        model: takes a dictionary of features and gives logits.
+        loss: of labels and logits.
+        job: what is measured.
+        features_of: from ids `[batches, batch, length]` to the features, each with the same axes.
+        signature: of the features; the shapes that the job has by default.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        loss: keras.losses.Loss,
+        job: EncoderJob,
+        features_of: Callable[[np.ndarray], Mapping[str, np.ndarray]],
+        signature: Mapping[str, tf.TensorSpec] | None = None,
+    ):
+        self._model = model
+        self._model.compile(optimizer=keras.optimizers.AdamW(job.learning_rate), loss=loss)
+        ids, labels = job.batches()
+        features = features_of(ids)
+        self._dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
+        self._features = {name: tf.constant(array[0]) for name, array in features.items()}
+        self._answer = tf.function(
+            lambda features: self._model(features, training=False),
+            input_signature=None if signature is None else [signature],
+        )
+        self.parameters = self._model.count_params()
+
+    def run(self, steps: int, training: bool) -> float:
+        """Does `steps` training steps, or answers as many batches; a number that must be finite."""
+        if training:
+            history = self._model.fit(
+                self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0
+            )
+            return float(history.history["loss"][-1])
+        for _ in range(steps):
+            logits = self._answer(self._features).numpy()
+        return float(logits.sum())

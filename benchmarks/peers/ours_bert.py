@@ -6,12 +6,13 @@ import keras
 import tensorflow as tf
 
 from benchmarks.peers.jobs import EncoderJob
+from benchmarks.peers.keras_fit import KerasClassifier
 from keras_transformer.models import Bert, BertClassifier, BertConfig
 from keras_transformer.training import TokenCrossEntropy
 
 
-class Classifier:
-    """`fit` and a `tf.function` of the model's call."""
+class Classifier(KerasClassifier):
+    """The model of a job, for texts of any length."""
 
     def __init__(self, job: EncoderJob):
         keras.utils.set_random_seed(job.seed)
@@ -21,28 +22,12 @@ class Classifier:
             hidden_dropout=job.dropout,
             attention_dropout=job.dropout,
         )
-        self._model = BertClassifier(Bert(config), num_labels=2)
-        self._model.build()
-        self._model.compile(
-            optimizer=keras.optimizers.AdamW(job.learning_rate), loss=TokenCrossEntropy(pad_id=-1)
+        model = BertClassifier(Bert(config), num_labels=2)
+        model.build()
+        super().__init__(
+            model,
+            TokenCrossEntropy(pad_id=-1),
+            job,
+            lambda ids: {"token_ids": ids},
+            {"token_ids": tf.TensorSpec([None, None], tf.int32)},
         )
-        ids, labels = job.batches()
-        features = {"token_ids": ids}
-        self._dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
-        self._ids = tf.constant(ids[0])
-        spec = tf.TensorSpec([None, None], tf.int32)
-        self._answer = tf.function(
-            lambda ids: self._model({"token_ids": ids}, training=False), input_signature=[spec]
-        )
-        self.parameters = self._model.count_params()
-
-    def run(self, steps: int, training: bool) -> float:
-        """Does `steps` training steps, or answers as many batches; a number that must be finite."""
-        if training:
-            history = self._model.fit(
-                self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0
-            )
-            return float(history.history["loss"][-1])
-        for _ in range(steps):
-            logits = self._answer(self._ids).numpy()
-        return float(logits.sum())

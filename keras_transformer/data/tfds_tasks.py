@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from .conll import TaggedSentence, TaggedSentences
 from .labelled_texts import LABEL_NAMES, LabelledTexts
 from .squad import Answer, Question, Questions
-from .tfds_pairs import _find_folder, _find_split, _text_features
+from .tfds_folders import DataDir, open_tfds, text_features, tfds_dataset
 
 # Pairs of texts whose order counts; other sets have to say which text is which.
 TEXT_PAIRS = (
@@ -20,7 +19,6 @@ TEXT_PAIRS = (
     ("premise", "hypothesis"),
     ("question", "sentence"),
 )
-DataDir = str | os.PathLike[str] | None
 
 
 def labelled_tfds(
@@ -57,14 +55,14 @@ def labelled_tfds(
         Traceback (most recent call last):
         FileNotFoundError: no prepared TFDS dataset 'no_such_set' in /tmp ...
     """
-    folder, builder, split = _open(name, split, data_dir)
+    folder, builder, split = open_tfds(name, split, data_dir)
     features = builder.info.features
     if label is None:
         label = next((usual for usual in LABEL_NAMES if usual in features), None)
     if label is None or label not in features:
         raise ValueError(f"tfds:{name} has no label {label!r}; it has: {', '.join(features)}.")
     if text is None:
-        text, text_pair = _usual_texts(name, sorted(_text_features(features)))
+        text, text_pair = _usual_texts(name, sorted(text_features(features)))
     for feature in filter(None, (text, text_pair)):
         _check_feature(name, features, feature)
     regression = np.dtype(features[label].np_dtype).kind == "f"
@@ -99,7 +97,7 @@ def tagged_tfds(
     Raises:
         FileNotFoundError, ImportError, ValueError: as `labelled_tfds`.
     """
-    folder, builder, split = _open(name, split, data_dir)
+    folder, builder, split = open_tfds(name, split, data_dir)
     features = builder.info.features
     for feature in (words, tags):
         if feature not in features or len(features[feature].shape) != 1:
@@ -137,7 +135,7 @@ def squad_tfds(
     Raises:
         FileNotFoundError, ImportError, ValueError: as `labelled_tfds`.
     """
-    folder, builder, split = _open(name, split, data_dir)
+    folder, builder, split = open_tfds(name, split, data_dir)
     wanted = {"id", "question", "context", "answers"}
     if missing := wanted - set(builder.info.features):
         raise ValueError(f"tfds:{name} is not like SQuAD: it lacks {', '.join(sorted(missing))}.")
@@ -160,25 +158,8 @@ def squad_tfds(
     return Questions(f"tfds:{name}:{split}", read, keep_misplaced)
 
 
-def _open(name: str, split: str, data_dir: DataDir) -> tuple[Any, Any, str]:
-    folder = _find_folder(name, data_dir)
-    try:
-        import tensorflow_datasets as tfds
-    except ImportError as error:
-        raise ImportError(
-            f"tfds:{name} needs the package tensorflow-datasets: pip install tensorflow-datasets."
-        ) from error
-    builder = tfds.builder_from_directory(folder)
-    return folder, builder, _find_split(name, split, builder)
-
-
 def _examples(builder: Any, split: str) -> Iterator[dict[str, Any]]:
-    import tensorflow_datasets as tfds
-
-    config = tfds.ReadConfig(try_autocache=False)
-    return iter(
-        tfds.as_numpy(builder.as_dataset(split=split, shuffle_files=False, read_config=config))
-    )
+    return tfds_dataset(builder, split).as_numpy_iterator()
 
 
 def _usual_texts(name: str, texts: list[str]) -> tuple[str, str | None]:
@@ -191,7 +172,7 @@ def _usual_texts(name: str, texts: list[str]) -> tuple[str, str | None]:
 
 
 def _check_feature(name: str, features: Any, feature: str) -> None:
-    texts = sorted(_text_features(features))
+    texts = sorted(text_features(features))
     if feature not in texts or feature not in features:
         raise ValueError(
             f"tfds:{name} has no text field {feature!r}; its texts are: {', '.join(texts)}."
