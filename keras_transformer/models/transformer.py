@@ -51,7 +51,11 @@ class Transformer(TokenModel):
 
     Returns:
         Logits ``[batch, target_length, output_size]``, in at least float32: at each position those
-        of the token after it.
+        of the token after it. (``predict`` keeps the logits of all sentences, which may be many:
+        16 GB for 2,000 sentences of 64 tokens and 32,000 ids; ``evaluate`` keeps those of a batch.)
+
+    Raises:
+        ValueError: when the inputs are no such dictionary.
 
     >>> import numpy as np
     >>> model = Transformer(TransformerConfig.preset("tiny", vocab_size=50))
@@ -162,7 +166,7 @@ class Transformer(TokenModel):
             self.output_dense.build(hidden_shape)
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
-        source, target = inputs["source"], inputs["target"]
+        source, target = self.read(inputs)
         source_mask = padding_mask(source, self.config.pad_token_id)
         target_mask = padding_mask(target, self.config.pad_token_id)
         memory = self.encode(source, training=training)  # [batch, source_length, hidden_size]
