@@ -9,6 +9,7 @@ from typing import Any
 import command_line
 import keras
 
+from keras_transformer.tasks.task import check_export_folder
 from keras_transformer.training import (
     CosineSchedule,
     InverseSquareRootSchedule,
@@ -25,7 +26,8 @@ from keras_transformer.training import (
 
 
 def refuse_old_run(options: Any) -> None:
-    """Refuses to write over a run."""
+    """Refuses to write over a run, or to train what could not be exported in the end."""
+    check_export_folder(options.export)
     if Path(options.output, "checkpoints").is_dir() and not options.resume:
         raise ValueError(
             f"{options.output} holds a run already: give --resume to go on with it, or another "

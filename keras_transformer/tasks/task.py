@@ -147,11 +147,11 @@ class Task(tf.Module):
 
         Raises:
             ValueError: when the version exists already, or is no whole number of at least 1; when
-                the path holds one of ``* ? [ \\``, since TensorFlow could not load from there.
+                `check_export_folder` refuses the folder.
             OSError: when the folder cannot be written.
         """
         directory = Path(directory)
-        _check_loadable(directory)
+        check_export_folder(directory)
         if version is not None and not (isinstance(version, Integral) and version >= 1):
             raise ValueError(f"A version must be a whole number, at least 1, not {version!r}.")
         directory.mkdir(parents=True, exist_ok=True)
@@ -190,14 +190,32 @@ def _room_for(model: keras.Model) -> int:
     return numbers + 2**13 * len(model.weights)
 
 
-def _check_loadable(directory: Path) -> None:
-    path = os.path.abspath(directory).replace(os.sep, "/")
+def check_export_folder(directory: str | os.PathLike[str]) -> None:
+    """Refuses a folder that no model can be exported to, before there is one; writes nothing.
+
+    Raises:
+        ValueError: when the path holds one of ``* ? [ \\``, since TensorFlow could not load from
+            there; when it, or a folder that it would lie in, is a file.
+        PermissionError: when the folder, or the one that it would be made in, may not be written.
+
+    >>> check_export_folder("saved_models/what?")
+    Traceback (most recent call last):
+    ValueError: TensorFlow could not load a model from ...
+    """
+    path = os.path.abspath(directory)
     for character in _PATTERN_CHARACTERS:
-        if character in path:
+        if character in path.replace(os.sep, "/"):
             raise ValueError(
                 f"TensorFlow could not load a model from {path}: it takes the {character} for a "
                 "pattern; export to a folder without it."
             )
+    existing = Path(path)
+    while not os.path.lexists(existing):
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"Nothing can be exported to {path}: {existing} is not a folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(f"Nothing can be exported to {path}: {existing} may not be written.")
 
 
 def _versions(directory: Path) -> list[int]:

@@ -216,3 +216,11 @@ def test_held_out_pairs_must_be_named(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match="no valid pairs: give --valid-source"):
         arguments = ["--source", "a", "--target", "b", "--output", str(tmp_path / "run")]
         here(monkeypatch, "translate_train", arguments)
+
+
+def test_a_run_that_could_not_be_exported_does_not_begin(tmp_path, monkeypatch):
+    write_corpus(tmp_path)
+    (tmp_path / "models").write_text("a file")
+    with pytest.raises(SystemExit, match=r"exported to .*models/run: .*models is not a folder\.$"):
+        here(monkeypatch, "translate_train", flags(tmp_path, "run", 6))
+    assert not (tmp_path / "run").exists()
