@@ -5,6 +5,7 @@ from keras_transformer.layers.attention import MultiHeadAttention
 from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory, ancestry_mask
 from keras_transformer.layers.capture import capture_attention
 from keras_transformer.layers.decoder import Decoder, DecoderLayer
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.embeddings import TokenEmbedding
 from keras_transformer.layers.encoder import Encoder, EncoderLayer
 from keras_transformer.layers.feed_forward import FeedForward
@@ -18,6 +19,7 @@ __all__ = [
     "BucketedPositionBias",
     "Decoder",
     "DecoderLayer",
+    "Dropout",
     "Encoder",
     "EncoderLayer",
     "FeedForward",

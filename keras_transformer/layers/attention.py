@@ -10,6 +10,7 @@ from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory
 from keras_transformer.layers.capture import record_attention
 from keras_transformer.layers.dense import dense
 from keras_transformer.layers.dot_product_attention import dot_product_attention
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import causal_mask, combine_masks
 
 Tensor = Any
@@ -98,7 +99,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.rotary = as_layer(rotary)
         self.position_bias = as_layer(position_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.supports_masking = True
 
     def build(

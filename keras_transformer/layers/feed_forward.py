@@ -8,6 +8,7 @@ from keras import ops
 
 from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import dense
+from keras_transformer.layers.dropout import Dropout
 
 Tensor = Any
 
@@ -94,7 +95,7 @@ class FeedForward(keras.layers.Layer):
         if self.gated:
             self.gate_dense = dense(self.intermediate_size, "gate_dense", input_shape, **options)
         self.output_dense = dense(hidden_size, "output_dense", inner_shape, **options)
-        self.dropout = keras.layers.Dropout(self.activation_dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(self.activation_dropout, dtype=self.dtype_policy)
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         hidden = self.input_dense(inputs)  # [batch, length, intermediate_size]

@@ -5,6 +5,7 @@ from typing import Any
 
 import keras
 
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.normalization import normalization
 
 Tensor = Any
@@ -50,7 +51,7 @@ class ResidualConnection(keras.layers.Layer):
         self.layer_norm_eps = layer_norm_eps
         self.dropout_rate = dropout
         self.norm = normalization(norm, layer_norm_eps, dtype=self.dtype_policy, name="norm")
-        self.dropout = keras.layers.Dropout(dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.supports_masking = True
 
     def build(self, input_shape: tuple) -> None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.embeddings import TokenEmbedding
 from keras_transformer.layers.encoder import Encoder
 from keras_transformer.layers.masks import padding_mask
@@ -74,7 +75,7 @@ class Bert(TokenModel):
         self.embedding_norm = normalization(
             "layer_norm", config.layer_norm_eps, dtype=dtype, name="embedding_norm"
         )
-        self.embedding_dropout = keras.layers.Dropout(config.hidden_dropout, dtype=dtype)
+        self.embedding_dropout = Dropout(config.hidden_dropout, dtype=dtype)
         self.encoder = Encoder(
             config.num_hidden_layers,
             num_heads=config.num_attention_heads,

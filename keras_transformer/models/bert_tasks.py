@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_transformer.checks import check_at_least
 from keras_transformer.layers.dense import Dense
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.pooling import FirstTokenPooler, masked_mean, unit_length
 from keras_transformer.models.bert import Bert, BertWithHead
 from keras_transformer.models.token_model import output_dtype
@@ -42,7 +43,7 @@ class BertClassifier(BertWithHead):
         self.pooler = FirstTokenPooler(
             kernel_initializer=self.bert.initializer(), dtype=self.dtype_policy, name="pooler"
         )
-        self.dropout = keras.layers.Dropout(self.config.head_dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(self.config.head_dropout, dtype=self.dtype_policy)
         self.classifier = _label_scores(self)
 
     def build_head(self, hidden_shape: tuple) -> None:
@@ -83,7 +84,7 @@ class BertTagger(BertWithHead):
         kwargs.setdefault("name", "bert_tagger")
         super().__init__(bert, **kwargs)
         self.num_labels = num_labels
-        self.dropout = keras.layers.Dropout(self.config.head_dropout, dtype=self.dtype_policy)
+        self.dropout = Dropout(self.config.head_dropout, dtype=self.dtype_policy)
         self.classifier = _label_scores(self)
 
     def build_head(self, hidden_shape: tuple) -> None:

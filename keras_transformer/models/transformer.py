@@ -19,6 +19,7 @@ from keras_transformer.layers import (
     ancestry_mask,
 )
 from keras_transformer.layers.dense import Dense
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import padding_mask
 from keras_transformer.models.token_model import TokenModel
 from keras_transformer.models.transformer_config import TransformerConfig
@@ -102,8 +103,8 @@ class Transformer(TokenModel):
         )
         self.source_positions = self._absolute_positions("source_positions")
         self.target_positions = self._absolute_positions("target_positions")
-        self.source_dropout = keras.layers.Dropout(config.hidden_dropout, dtype=dtype)
-        self.target_dropout = keras.layers.Dropout(config.hidden_dropout, dtype=dtype)
+        self.source_dropout = Dropout(config.hidden_dropout, dtype=dtype)
+        self.target_dropout = Dropout(config.hidden_dropout, dtype=dtype)
         self.encoder = Encoder(
             config.encoder_layers,
             **options,
