@@ -48,4 +48,7 @@ def epoch_dataset(
     # A generator has no files to share out among workers.
     options = tf.data.Options()
     options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.DATA
+    # There is nothing to tune, and an iterator may not end before the tuning thread wakes up: with
+    # few inter-op threads that can take as long as the epoch did.
+    options.autotune.enabled = False
     return dataset.with_options(options)
