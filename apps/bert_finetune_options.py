@@ -41,8 +41,8 @@ class TaskData:
     balanced: bool = False
     """Whether all labels get the same say, however many rows each has."""
     no_answer_threshold: float | None = None
-    """A score that does not exceed it is no answer (qa); 0 suits data with questions that have
-    none."""
+    """A score that does not exceed it is no answer (qa). By default 0 if some training questions
+    have none, else every question gets an answer."""
     init: str | None = None
     """Folder of a pretrained run or Hugging Face directory; random weights by default."""
     tokenizer: Literal["wordpiece", "char"] = "wordpiece"

@@ -25,8 +25,14 @@ class AnswerQuestions:
         self.limits = AnswerOptions(
             max_length=options.max_length,
             stride=options.stride or 128,
-            no_answer_threshold=options.no_answer_threshold,
+            no_answer_threshold=self._threshold(),
         )
+
+    def _threshold(self) -> float | None:
+        """The option's, or what suits the training data."""
+        if self.options.no_answer_threshold is not None:
+            return self.options.no_answer_threshold
+        return None if all(question.has_answer for question in self.splits["train"]) else 0.0
 
     def _load(self, split: str) -> Questions:
         options = self.options
