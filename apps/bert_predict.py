@@ -16,7 +16,7 @@ import bert_start
 import command_line
 from text_lines import in_chunks, lines_of
 
-from keras_transformer.checkpoints import load_huggingface
+from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.models import BertEmbedder, BertMaskedLM
 from keras_transformer.tasks import (
     FillMask,
@@ -61,7 +61,7 @@ def open_task(options: PredictOptions) -> Task:
     if not config.is_file():
         raise ValueError(f"{options.model} holds no model: there is no config.json in it.")
     if "task" not in json.loads(config.read_text(encoding="utf-8")):
-        tokenizer = bert_start.load_vocabulary(Path(options.model))
+        tokenizer = load_wordpiece(options.model)
         if options.use == "embed":
             return TextEmbedder(load_huggingface(options.model, BertEmbedder), tokenizer)
         return FillMask(load_huggingface(options.model, BertMaskedLM), tokenizer)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from keras_transformer.checkpoints import load_huggingface
+from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.models import Bert, BertConfig
 from keras_transformer.tasks import Task
 from keras_transformer.text import (
@@ -59,24 +59,7 @@ def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:
         if not hasattr(task.model, "bert"):
             raise ValueError(f"{directory} is a {type(task).__name__}, which holds no BERT.")
         return task.model.bert, task.tokenizer
-    return load_huggingface(directory, Bert), load_vocabulary(Path(directory))
-
-
-def load_vocabulary(directory: Path) -> WordPieceTokenizer:
-    """The tokenizer of a Hugging Face directory, from its `vocab.txt`."""
-    file = directory / "vocab.txt"
-    if not file.is_file():
-        raise ValueError(f"{directory} has no vocab.txt, the vocabulary of its tokenizer.")
-    settings = directory / "tokenizer_config.json"
-    fields: dict[str, Any] = {}
-    if settings.is_file():
-        fields = json.loads(settings.read_text(encoding="utf-8"))
-    return WordPieceTokenizer.from_vocab(
-        file,
-        lowercase=fields.get("do_lower_case", True),
-        strip_accents=fields.get("strip_accents"),
-        normalization="bert",
-    )
+    return load_huggingface(directory, Bert), load_wordpiece(directory)
 
 
 def new_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, lowercase: bool) -> Tokenizer:

@@ -5,5 +5,12 @@ from keras_transformer.checkpoints.huggingface import (
     read_labels,
     save_huggingface,
 )
+from keras_transformer.checkpoints.tokenizers import load_wordpiece, save_wordpiece
 
-__all__ = ["load_huggingface", "read_labels", "save_huggingface"]
+__all__ = [
+    "load_huggingface",
+    "load_wordpiece",
+    "read_labels",
+    "save_huggingface",
+    "save_wordpiece",
+]
