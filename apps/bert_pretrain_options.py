@@ -50,9 +50,9 @@ class PretrainingTexts:
 class BertPretrainOptions(TrainingOptions, PretrainingTexts):
     """Pretrains a BERT, scores it on texts it has not seen, and exports it."""
 
-    batch_size: int = 64
+    batch_size: int = 16
     learning_rate: float = 1e-3
-    epochs: int = 40
+    epochs: int = 60
     output: str = "runs/bert"
 
     def __post_init__(self) -> None:
