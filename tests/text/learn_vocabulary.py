@@ -4,13 +4,14 @@ import json
 import resource
 import sys
 import time
+from pathlib import Path
 
 from keras_transformer.text import SentencePieceTokenizer, WordPieceTokenizer
 
 kind, file = sys.argv[1:]
 tokenizer = {"bpe": SentencePieceTokenizer, "wordpiece": WordPieceTokenizer}[kind]
 start = time.monotonic()
-size = tokenizer.train([file], 8000).vocab_size
+size = tokenizer.train([Path(file)], 8000).vocab_size
 print(
     json.dumps(
         {
