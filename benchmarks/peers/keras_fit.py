@@ -9,21 +9,31 @@ import tensorflow as tf
 from benchmarks.peers.jobs import EncoderJob, TrainingJob
 
 
-class KerasFit:
-    """`compile` and `fit` with defaults, whoever made the model; AdamW as for the others."""
+def repeated(features: Mapping[str, np.ndarray], labels: np.ndarray) -> tf.data.Dataset:
+    """A batch an element, shapes known, without copies and shuffling in the timed part."""
+    dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
+    # With few inter-op threads the end of `fit` may wait for the next turn of tf.data's tuning
+    # thread, up to as long as `fit` took.
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return dataset.with_options(options)
 
-    def __init__(self, model: keras.Model, loss: keras.losses.Loss | Callable, job: TrainingJob):
+
+class KerasFit:
+    """`compile` and `fit` with defaults, whoever made the model; by default with Keras' AdamW."""
+
+    def __init__(
+        self,
+        model: keras.Model,
+        loss: keras.losses.Loss | Callable,
+        job: TrainingJob,
+        optimizer: keras.optimizers.Optimizer | None = None,
+    ):
         source, target, labels = job.batches()
         features = {"source": source, "target": target}
-        # a batch an element, shapes known, no copy and no shuffling inside the timed part
-        dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
-        # With few inter-op threads the end of `fit` may wait for the next turn of tf.data's tuning
-        # thread, up to as long as `fit` took.
-        options = tf.data.Options()
-        options.autotune.enabled = False
-        self._dataset = dataset.with_options(options)
+        self._dataset = repeated(features, labels)
         self._model = model
-        self._model.compile(optimizer=keras.optimizers.AdamW(job.learning_rate), loss=loss)
+        self._model.compile(optimizer or keras.optimizers.AdamW(job.learning_rate), loss=loss)
         self._model({name: array[0, :1] for name, array in features.items()})
         self.parameters = model.count_params()
 
@@ -42,6 +52,7 @@ class KerasClassifier:
         job: what is measured.
         features_of: from ids `[batches, batch, length]` to the features, each with the same axes.
         signature: of the features; the shapes that the job has by default.
+        optimizer: Keras' AdamW by default.
     """
 
     def __init__(
@@ -51,12 +62,13 @@ class KerasClassifier:
         job: EncoderJob,
         features_of: Callable[[np.ndarray], Mapping[str, np.ndarray]],
         signature: Mapping[str, tf.TensorSpec] | None = None,
+        optimizer: keras.optimizers.Optimizer | None = None,
     ):
         self._model = model
-        self._model.compile(optimizer=keras.optimizers.AdamW(job.learning_rate), loss=loss)
+        self._model.compile(optimizer or keras.optimizers.AdamW(job.learning_rate), loss=loss)
         ids, labels = job.batches()
         features = features_of(ids)
-        self._dataset = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
+        self._dataset = repeated(features, labels)
         self._features = {name: tf.constant(array[0]) for name, array in features.items()}
         self._answer = tf.function(
             lambda features: self._model(features, training=False),

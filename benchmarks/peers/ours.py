@@ -9,7 +9,7 @@ from benchmarks.peers.jobs import BOS, EOS, PAD, DecodingJob, Sizes, TrainingJob
 from benchmarks.peers.keras_fit import KerasFit
 from keras_transformer.generation import Hypotheses, beam_search
 from keras_transformer.models import Transformer, TransformerConfig
-from keras_transformer.training import TokenCrossEntropy
+from keras_transformer.training import TokenCrossEntropy, TransformerAdamW
 
 
 def build(sizes: Sizes, max_length: int, dropout: float) -> Transformer:
@@ -26,12 +26,13 @@ def build(sizes: Sizes, max_length: int, dropout: float) -> Transformer:
 
 
 class Training(KerasFit):
-    """`fit` with our loss: label smoothing, padding skipped."""
+    """`fit` with our loss (label smoothing, padding skipped) and our AdamW."""
 
     def __init__(self, job: TrainingJob):
         keras.utils.set_random_seed(job.seed)
         model = build(job.sizes, job.length, job.dropout)
-        super().__init__(model, TokenCrossEntropy(label_smoothing=job.label_smoothing), job)
+        loss = TokenCrossEntropy(label_smoothing=job.label_smoothing)
+        super().__init__(model, loss, job, TransformerAdamW(job.learning_rate))
 
 
 class Decoding:

@@ -8,7 +8,7 @@ import tensorflow as tf
 from benchmarks.peers.jobs import EncoderJob
 from benchmarks.peers.keras_fit import KerasClassifier
 from keras_transformer.models import Bert, BertClassifier, BertConfig
-from keras_transformer.training import TokenCrossEntropy
+from keras_transformer.training import TokenCrossEntropy, TransformerAdamW
 
 
 class Classifier(KerasClassifier):
@@ -30,4 +30,5 @@ class Classifier(KerasClassifier):
             job,
             lambda ids: {"token_ids": ids},
             {"token_ids": tf.TensorSpec([None, None], tf.int32)},
+            TransformerAdamW(job.learning_rate),
         )

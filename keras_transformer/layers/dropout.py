@@ -47,4 +47,5 @@ def _byte_dropout(inputs: Tensor, rate: float, seed: Tensor) -> Tensor:
     threshold = tf.cast(below + tf.cast(draw < 256 * rate - below, tf.int32), tf.uint8)
     fates = tf.reshape(tf.bitcast(words, tf.uint8), [-1])[:size]  # [size]
     kept = tf.reshape(fates, tf.shape(inputs)) >= threshold
-    return inputs * tf.cast(kept, inputs.dtype) * tf.cast(1 / (1 - rate), inputs.dtype)
+    # The scale goes into the mask, which has no gradient to be scaled too.
+    return inputs * (tf.cast(kept, inputs.dtype) * tf.cast(1 / (1 - rate), inputs.dtype))
