@@ -1,4 +1,4 @@
-"""Plain text with one sentence a line and blank lines between documents."""
+"""Documents of text; files of them with one sentence a line and blank lines between documents."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 from zlib import crc32
@@ -28,9 +29,11 @@ class DocumentReport(ReadReport):
 
     Attributes:
         documents: number of documents with a sentence in them.
+        characters: characters of all sentences read.
     """
 
     documents: int = 0
+    characters: int = 0
 
     def __str__(self) -> str:
         return f"{super().__str__()} sentences in {self.documents:,} documents"
@@ -44,7 +47,9 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
 
     Args:
         name: what messages and reports call this source.
-        read: opens the source and yields the sentences of document after document.
+        read: opens the source and yields the sentences of document after document; a whole text
+            with its line ends may stand as the only sentence of its document.
+        parted_by: what parts the documents, for messages.
 
     Example:
         >>> documents = TextDocuments("two", lambda: iter([["A.", "B."], ["C."]]))
@@ -52,7 +57,18 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
         [['A.', 'B.'], ['C.']]
         >>> print(documents.report)
         two: read 3, kept 3 sentences in 2 documents
+        >>> list(documents + documents)
+        [['A.', 'B.'], ['C.'], ['A.', 'B.'], ['C.']]
     """
+
+    def __init__(
+        self,
+        name: str,
+        read: Callable[[], Iterator[Iterable[str]]],
+        parted_by: str = "blank lines and ends of files",
+    ):
+        super().__init__(name, read)
+        self.parted_by = parted_by
 
     def __iter__(self) -> Iterator[list[str]]:
         report = DocumentReport(self.name)
@@ -60,6 +76,7 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
             sentences = []
             for sentence in document:
                 report.read += 1
+                report.characters += len(sentence)
                 text = _without_nul(sentence)
                 if not text.strip():
                     report.dropped["blank sentence"] += 1
@@ -98,7 +115,46 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
                 # One without a sentence has no position: it goes, to be counted, with the next.
                 position += any(_without_nul(sentence).strip() for sentence in document)
 
-        return TextDocuments(name, read)
+        return TextDocuments(name, read, self.parted_by)
+
+    def characters(self, name: str, first: int, last: int) -> TextDocuments:
+        """What stands at the characters [first, last), counted over all sentences.
+
+        A document is cut in two where such a border lies within it.
+
+        Args:
+            name: what messages and reports call the part.
+            first: the first character, counted from 0.
+            last: the first character after the part.
+
+        Example:
+            >>> documents = TextDocuments("two", lambda: iter([["to be", "or"], ["not"]]))
+            >>> list(documents.characters("middle", 3, 8))
+            [['be', 'or'], ['n']]
+        """
+
+        def read() -> Iterator[Iterable[str]]:
+            start = 0
+            for document in self._read():
+                part = []
+                for sentence in document:
+                    if text := sentence[max(0, first - start) : max(0, last - start)]:
+                        part.append(text)
+                    start += len(sentence)
+                yield part
+                if start >= last:
+                    return
+
+        return TextDocuments(name, read, self.parted_by)
+
+    def __add__(self, other: TextDocuments) -> TextDocuments:
+        """The documents of both sources, one after the other."""
+        parted_by = dict.fromkeys([self.parted_by, other.parted_by])
+        return TextDocuments(
+            f"{self.name} + {other.name}",
+            lambda: chain(self._read(), other._read()),
+            " and ".join(parted_by),
+        )
 
 
 def _without_nul(sentence: str) -> str:

@@ -1,10 +1,10 @@
-"""Documents held out of a corpus for validation and for test."""
+"""What is held out of a corpus for validation and for test: whole documents, or its end."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor
 
 from .documents import TextDocuments
 
@@ -70,6 +70,49 @@ def hold_out(
     }
 
 
+def hold_out_end(
+    documents: TextDocuments, share: float = 0.1, split: str = "valid"
+) -> dict[str, TextDocuments]:
+    """Parts a corpus by its characters: the beginning to train on, the end held out of it.
+
+    It needs no more than one document, which is cut where the border lies: so the play or novel
+    that is all there is has a split, too. Nothing is held in memory.
+
+    Args:
+        documents: the corpus; it is read once to be counted, if it has not been before.
+        share: share of the characters to hold out.
+        split: name of what is held out.
+
+    Returns:
+        "train" and the split -> their texts.
+
+    Raises:
+        ValueError: the documents cannot be read, or one of the parts would be blank; impossible
+            arguments.
+
+    Example:
+        >>> text = TextDocuments("one", lambda: iter([["To be or not to be"]]))
+        >>> for split, part in hold_out_end(text, share=0.25).items():
+        ...     print(split, list(part))
+        train [['To be or not ']]
+        valid [['to be']]
+    """
+    _check(share, [split], least=1)
+    total = documents.report.characters
+    border = floor(total * (1 - Fraction(str(share))))
+    parts = {
+        name: documents.characters(f"{documents.name}:{name}", first, last)
+        for name, first, last in (("train", 0, border), (split, border, total))
+    }
+    for name, part in parts.items():
+        if next(iter(part), None) is None:
+            raise TooFewDocuments(
+                f"{documents.name}: a share of {share:g} of {total:,} characters leaves no text "
+                f"for {name}; give more text, or another share."
+            )
+    return parts
+
+
 def _check(share: float, splits: Sequence[str], least: int) -> None:
     names = ", ".join(map(repr, splits))
     if not splits or "train" in splits or len(set(splits)) < len(splits):
@@ -95,7 +138,7 @@ def _check_count(
         share, each = float(rate / len(splits)), " each" if len(splits) > 1 else ""
         names = " and ".join(splits)
         raise TooFewDocuments(
-            f"{documents.name}: {count:,} documents (blank lines and ends of files part them) are "
+            f"{documents.name}: {count:,} documents ({documents.parted_by} part them) are "
             f"too few to hold out a share of {share:g}{each} for {names}; it takes {needed:,}, "
             f"or a larger share, or other texts for {names}."
         )

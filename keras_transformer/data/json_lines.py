@@ -1,13 +1,17 @@
-"""Pairs from two fields of a JSON-lines file: one JSON object a line."""
+"""Texts, and pairs of them, from the fields of JSON-lines files: one JSON object a line."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Iterator
+from typing import Any
 
 from .lines import read_lines_again
 from .pairs import TextPairs
+
+JSON_LINES_ENDINGS = (".jsonl",)
+BLANK = object()  # of a line without a record
 
 
 def json_lines_pairs(
@@ -36,15 +40,28 @@ def json_lines_pairs(
     for side, name in (("source", source), ("target", target)):
         if not isinstance(name, str):
             raise ValueError(f"{path}: the {side} field must be a name (a text), not {name!r}.")
-    return TextPairs(f"jsonl:{path}", lambda: _records(path, source, target))
+    return TextPairs(f"jsonl:{path}", lambda: json_pairs(path, source, target))
 
 
-def _records(path, source: str, target: str) -> Iterator[tuple[str, str]]:
+def json_pairs(
+    path: str | os.PathLike[str], source: str, target: str
+) -> Iterator[tuple[str, str]]:
+    """Yields two text fields of every line of a file, two blank texts for a blank line."""
+    for where, record in json_records(path):
+        yield json_text(record, source, where), json_text(record, target, where)
+
+
+def json_records(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
+    """Yields (where it stands, what is in it) of every line; `BLANK` is in a blank one.
+
+    Raises:
+        ValueError: a line is not JSON; the message names file and line.
+    """
     for number, line in enumerate(read_lines_again(path), start=1):
-        if not line.strip():
-            yield "", ""
-            continue
         where = f"{path}, line {number}"
+        if not line.strip():
+            yield where, BLANK
+            continue
         try:
             record = json.loads(line)
         except json.JSONDecodeError as error:
@@ -55,10 +72,17 @@ def _records(path, source: str, target: str) -> Iterator[tuple[str, str]]:
         except (ValueError, RecursionError) as error:
             # Thousands of digits in one number, or of brackets in one another.
             raise ValueError(f"{where}: JSON that cannot be read ({error}).") from None
-        yield _text(record, source, where), _text(record, target, where)
+        yield where, record
 
 
-def _text(record, name: str, where: str) -> str:
+def json_text(record: Any, name: str, where: str) -> str:
+    """The text in a field of a record, "" for a blank line.
+
+    Raises:
+        ValueError: there is no such field, or it is not a text; the message begins with `where`.
+    """
+    if record is BLANK:
+        return ""
     value = record
     # A field whose own name has a dot comes before the way into an object.
     whole = isinstance(record, dict) and name in record

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from .source import CountedSource
@@ -82,6 +82,22 @@ class TextPairs(CountedSource[tuple[str, str], ReadReport]):
     def targets(self) -> Iterator[str]:
         """The target texts alone."""
         return (target for _, target in self)
+
+    def with_sources(self, name: str, change: Callable[[str], str]) -> TextPairs:
+        """The same pairs with their source texts changed; a blank one stays blank, to be counted.
+
+        Example:
+            >>> pairs = TextPairs("two", lambda: iter([("a", "b"), (" ", "c")]))
+            >>> list(pairs.with_sources("louder", lambda text: f"{text}!"))
+            [('a!', 'b')]
+        """
+        return TextPairs(
+            name,
+            lambda: (
+                (change(source) if source.strip() else source, target)
+                for source, target in self._read()
+            ),
+        )
 
     def reversed(self) -> TextPairs:
         """The same pairs in the other direction."""

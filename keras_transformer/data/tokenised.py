@@ -1,11 +1,12 @@
-"""Text pairs as token ids: tokenised in graph, in parallel, many pairs at a time."""
+"""Texts as token ids: tokenised in graph, in parallel, many texts at a time."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -62,22 +63,12 @@ class TokenisedPairs:
 
         def tokenise(source, target):
             return (
-                *_flat(source_tokenizer.tokenize(source)),
-                *_flat(target_tokenizer.tokenize(target)),
+                *flat_tokens(source_tokenizer.tokenize(source)),
+                *flat_tokens(target_tokenizer.tokenize(target)),
             )
 
         text = tf.TensorSpec([None], tf.string)
-        workers = min(16, max(2, os.cpu_count() or 2))
-        with tf.device("cpu:0"):
-            dataset = tf.data.Dataset.from_generator(
-                self._text_chunks, output_signature=(text, text)
-            )
-            dataset = dataset.map(tokenise, num_parallel_calls=workers, deterministic=True)
-            dataset = dataset.prefetch(2 * workers)
-        # Threads of its own: the dataset that waits for this one may hold all shared threads.
-        options = tf.data.Options()
-        options.threading.private_threadpool_size = workers + 1
-        self._dataset = dataset.with_options(options)
+        self._dataset = mapped_in_parallel(self._text_chunks, (text, text), tokenise)
 
     def __iter__(self) -> Iterator[tuple[TokenChunk, TokenChunk]]:
         with tf.device("cpu:0"):
@@ -92,12 +83,35 @@ class TokenisedPairs:
         pairs = iter(self._pairs)
         while chunk := list(islice(pairs, self._chunk_size)):
             sources, targets = zip(*chunk, strict=True)
-            yield _encoded(sources), _encoded(targets)
+            yield encoded(sources), encoded(targets)
 
 
-def _encoded(texts: tuple[str, ...]) -> np.ndarray:
+def mapped_in_parallel(
+    read: Callable[[], Iterator[Any]], signature: Any, function: Callable[..., Any]
+) -> tf.data.Dataset:
+    """A dataset of `function(*item)` of the items that `read` gives, in their order.
+
+    Args:
+        read: opens a source and yields its items.
+        signature: `tf.TensorSpec`s in the structure of an item.
+        function: runs in the graph, for several items at a time.
+    """
+    workers = min(16, max(2, os.cpu_count() or 2))
+    with tf.device("cpu:0"):
+        dataset = tf.data.Dataset.from_generator(read, output_signature=signature)
+        dataset = dataset.map(function, num_parallel_calls=workers, deterministic=True)
+        dataset = dataset.prefetch(2 * workers)
+    # Threads of its own: the dataset that waits for this one may hold all shared threads.
+    options = tf.data.Options()
+    options.threading.private_threadpool_size = workers + 1
+    return dataset.with_options(options)
+
+
+def encoded(texts: Iterable[str]) -> np.ndarray:
+    """Texts as UTF-8: bytes `[texts]`."""
     return np.array([text.encode("utf-8") for text in texts], dtype=object)
 
 
-def _flat(tokens: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+def flat_tokens(tokens: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Ids int32 `[tokens]` of texts end to end, and the tokens of each: int64 `[texts]`."""
     return tf.cast(tokens.flat_values, tf.int32), tokens.row_lengths()

@@ -1,8 +1,9 @@
 """The parts of a Transformer, on every Keras backend."""
 
 from keras_transformer.layers import masks
+from keras_transformer.layers.ancestry import ancestry_mask
 from keras_transformer.layers.attention import MultiHeadAttention
-from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory, ancestry_mask
+from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory
 from keras_transformer.layers.capture import capture_attention
 from keras_transformer.layers.decoder import Decoder, DecoderLayer
 from keras_transformer.layers.dropout import Dropout

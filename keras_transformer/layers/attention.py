@@ -35,6 +35,7 @@ class MultiHeadAttention(keras.layers.Layer):
             one; a ``.keras`` file keeps that within an `Encoder` or `Decoder`, but not between
             layers that were put together by hand.
         kernel_initializer: initialiser of the projections.
+        output_initializer: initialiser of the output projection, ``kernel_initializer`` by default.
 
     Call args:
         query: ``[batch, queries, width]``.
@@ -79,6 +80,7 @@ class MultiHeadAttention(keras.layers.Layer):
         rotary: Any = None,
         position_bias: Any = None,
         kernel_initializer: Any = "glorot_uniform",
+        output_initializer: Any = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -99,6 +101,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.rotary = as_layer(rotary)
         self.position_bias = as_layer(position_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.output_initializer = keras.initializers.get(output_initializer)
         self.dropout = Dropout(dropout, dtype=self.dtype_policy)
         self.supports_masking = True
 
@@ -118,6 +121,7 @@ class MultiHeadAttention(keras.layers.Layer):
         self.key_dense = dense(kv_heads * self.key_dim, "key", key_shape, **options)
         self.value_dense = dense(kv_heads * self.value_dim, "value", value_shape, **options)
         output_dim = self.output_dim or query_shape[-1]
+        options["kernel_initializer"] = self.output_initializer or self.kernel_initializer
         self.output_dense = dense(output_dim, "output", context_shape, **options)
         if self.rotary is not None and not self.rotary.built:
             self.rotary.build((None, self.num_heads, None, self.key_dim))
@@ -240,6 +244,7 @@ class MultiHeadAttention(keras.layers.Layer):
             "rotary": keras.saving.serialize_keras_object(self.rotary),
             "position_bias": keras.saving.serialize_keras_object(self.position_bias),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "output_initializer": keras.initializers.serialize(self.output_initializer),
         }
 
 

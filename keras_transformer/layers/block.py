@@ -31,6 +31,9 @@ class TransformerBlock(keras.layers.Layer):
         rotary: `RotaryPositions` for self-attention, or ``None``.
         position_bias: relative position bias for self-attention, or ``None``.
         kernel_initializer: initialiser of all kernels.
+        output_initializer: initialiser of those kernels whose output is added to the residual
+            stream (the last of attention and of the feed-forward network), ``kernel_initializer``
+            by default.
     """
 
     def __init__(
@@ -50,6 +53,7 @@ class TransformerBlock(keras.layers.Layer):
         rotary: Any = None,
         position_bias: Any = None,
         kernel_initializer: Any = "glorot_uniform",
+        output_initializer: Any = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -72,6 +76,7 @@ class TransformerBlock(keras.layers.Layer):
         self.rotary = as_layer(rotary)
         self.position_bias = as_layer(position_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.output_initializer = keras.initializers.get(output_initializer)
         self.supports_masking = True
 
     def _attention(self, hidden_size: int, name: str, relative: bool) -> MultiHeadAttention:
@@ -88,6 +93,7 @@ class TransformerBlock(keras.layers.Layer):
             rotary=self.rotary if relative else None,
             position_bias=self.position_bias if relative else None,
             kernel_initializer=self.kernel_initializer,
+            output_initializer=self.output_initializer,
             dtype=self.dtype_policy,
             name=name,
         )
@@ -102,6 +108,7 @@ class TransformerBlock(keras.layers.Layer):
             use_bias=self.use_bias,
             activation_dropout=self.activation_dropout,
             kernel_initializer=self.kernel_initializer,
+            output_initializer=self.output_initializer,
             dtype=self.dtype_policy,
             name="feed_forward",
         )
@@ -141,6 +148,7 @@ class TransformerBlock(keras.layers.Layer):
             "rotary": keras.saving.serialize_keras_object(self.rotary),
             "position_bias": keras.saving.serialize_keras_object(self.position_bias),
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "output_initializer": keras.initializers.serialize(self.output_initializer),
         }
 
 

@@ -14,7 +14,7 @@ class KeyValueCache(NamedTuple):
     positions are written with ``scatter_update`` (``slice_update`` would put an XLA-only op into
     the graph, which a default server refuses). Beams have an axis of their own: they are never
     re-ordered here; which beam's past a query may see is a matter of its mask (see
-    `ancestry_mask`).
+    `layers.ancestry`).
     """
 
     keys: Tensor  # [batch, kv_heads, time, beams, key_dim]
@@ -52,26 +52,6 @@ class ProjectedMemory(NamedTuple):
 
     keys: Tensor  # [batch, kv_heads, source_length, key_dim]
     values: Tensor  # [batch, kv_heads, source_length, value_dim]
-
-
-def ancestry_mask(ancestors: Tensor, length: Tensor) -> Tensor:
-    """Lets each beam see its own history among the cached positions of all beams of its sentence.
-
-    Args:
-        ancestors: int32 ``[time, batch, beams]``: the beam that wrote position ``time`` of this
-            beam's history.
-        length: int32 scalar, how many positions are filled.
-
-    Returns:
-        Boolean ``[batch, 1, beams, time * beams]``, ``True`` = may be attended.
-    """
-    time, beams = ops.shape(ancestors)[0], ancestors.shape[2]
-    own = ops.equal(
-        ancestors[..., None], ops.arange(beams, dtype="int32")
-    )  # [time, batch, beams, beams]
-    filled = (ops.arange(time, dtype="int32") < length)[:, None, None, None]
-    own = ops.transpose(ops.logical_and(own, filled), (1, 2, 0, 3))  # [batch, beams, time, beams]
-    return ops.reshape(own, (-1, 1, beams, time * beams))  # [batch, 1, beams, time * beams]
 
 
 def _write(buffer: Tensor, new: Tensor, index: Tensor) -> Tensor:

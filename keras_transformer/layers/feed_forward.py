@@ -51,6 +51,7 @@ class FeedForward(keras.layers.Layer):
         use_bias: whether the maps have biases.
         activation_dropout: rate of dropout after the activation.
         kernel_initializer: initialiser of the kernels.
+        output_initializer: initialiser of the last kernel, ``kernel_initializer`` by default.
 
     Call args:
         inputs: ``[batch, length, hidden_size]``.
@@ -70,6 +71,7 @@ class FeedForward(keras.layers.Layer):
         use_bias: bool = True,
         activation_dropout: float = 0.0,
         kernel_initializer: Any = "glorot_uniform",
+        output_initializer: Any = None,
         **kwargs: Any,
     ):
         super().__init__(**kwargs)
@@ -81,6 +83,7 @@ class FeedForward(keras.layers.Layer):
         self.use_bias = use_bias
         self.activation_dropout = activation_dropout
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.output_initializer = keras.initializers.get(output_initializer)
         self.supports_masking = True
 
     def build(self, input_shape: tuple) -> None:
@@ -94,6 +97,7 @@ class FeedForward(keras.layers.Layer):
         self.input_dense = dense(self.intermediate_size, "input_dense", input_shape, **options)
         if self.gated:
             self.gate_dense = dense(self.intermediate_size, "gate_dense", input_shape, **options)
+        options["kernel_initializer"] = self.output_initializer or self.kernel_initializer
         self.output_dense = dense(hidden_size, "output_dense", inner_shape, **options)
         self.dropout = Dropout(self.activation_dropout, dtype=self.dtype_policy)
 
@@ -113,4 +117,5 @@ class FeedForward(keras.layers.Layer):
             "use_bias": self.use_bias,
             "activation_dropout": self.activation_dropout,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "output_initializer": keras.initializers.serialize(self.output_initializer),
         }

@@ -109,7 +109,7 @@ class LearnedPositions(keras.layers.Layer):
         )
 
     def call(self, inputs: Tensor, positions: Tensor | None = None) -> Tensor:
-        self._check_length(inputs.shape[1])
+        self.check_length(inputs.shape[1])
         if positions is None:
             # No look-up: on a GPU that of a position beyond the table gives zeros without a word,
             # while vectors too few do not fit the inputs on any device.
@@ -120,10 +120,15 @@ class LearnedPositions(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: tuple) -> tuple:
         # Where an axis is unknown, Keras may else try the call with a length beyond the table.
-        self._check_length(input_shape[1])
+        self.check_length(input_shape[1])
         return input_shape
 
-    def _check_length(self, length: int | None) -> None:
+    def check_length(self, length: int | None) -> None:
+        """Refuses a length beyond the table, where it is known.
+
+        Raises:
+            ValueError: giving both numbers.
+        """
         if length is not None and length > self.max_position_embeddings:
             raise ValueError(
                 f"{self.name}: input of {length} positions, but the table ends at "

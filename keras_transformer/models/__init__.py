@@ -9,6 +9,9 @@ from keras_transformer.models.bert_tasks import (
     BertSpanQA,
     BertTagger,
 )
+from keras_transformer.models.gpt import Gpt
+from keras_transformer.models.gpt_config import GptConfig
+from keras_transformer.models.gpt_state import GptState
 from keras_transformer.models.transformer import DecodingState, Transformer
 from keras_transformer.models.transformer_config import TransformerConfig
 
@@ -22,6 +25,9 @@ __all__ = [
     "BertSpanQA",
     "BertTagger",
     "DecodingState",
+    "Gpt",
+    "GptConfig",
+    "GptState",
     "Transformer",
     "TransformerConfig",
 ]

@@ -15,6 +15,7 @@ KINDS: dict[type, tuple[type, str]] = {
     float: (Real, "a number"),
     bool: (bool, "True or False"),
     str: (str, "a string"),
+    dict: (dict, "a dictionary"),
     NoneType: (NoneType, "None"),
 }
 

@@ -16,7 +16,13 @@ from keras_transformer.layers import (
     RotaryPositions,
     SinusoidalPositions,
     TokenEmbedding,
+)
+from keras_transformer.layers.ancestry import (
     ancestry_mask,
+    grow_ancestors,
+    record_step,
+    reorder_ancestors,
+    start_ancestors,
 )
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
@@ -221,10 +227,9 @@ class Transformer(TokenModel):
             )
         memory = self.encode(source, training=False)
         batch = ops.shape(source)[0]
-        own = ops.arange(beams, dtype="int32")
         return DecodingState(
             index=ops.convert_to_tensor(0, dtype="int32"),
-            ancestors=ops.broadcast_to(own, (max_length, batch, beams)),
+            ancestors=start_ancestors(max_length, batch, beams),
             caches=self.decoder.empty_caches(batch, max_length, beams),
             memories=self.decoder.project_memory(memory),
             memory_mask=padding_mask(source, self.config.pad_token_id),
@@ -242,10 +247,7 @@ class Transformer(TokenModel):
         """
         index, beams = state.index, state.ancestors.shape[2]
         ids = ops.reshape(ids, (-1, beams))  # [batch, beams]
-        own = ops.broadcast_to(ops.arange(beams, dtype="int32"), ops.shape(state.ancestors)[1:])
-        ancestors = ops.scatter_update(
-            state.ancestors, ops.reshape(index, (1, 1)), own[None]
-        )  # [time, batch, beams]
+        ancestors = record_step(state.ancestors, index)  # [time, batch, beams]
         hidden = self._embed_target(ids, ops.broadcast_to(index, (1, beams)), training=False)
         hidden, caches = self.decoder(
             hidden,
@@ -262,11 +264,8 @@ class Transformer(TokenModel):
 
     def grow(self, state: DecodingState, max_length: Tensor | int) -> DecodingState:
         """The state with room for ``max_length`` tokens, at least as many as it had room for."""
-        time, batch, beams = ops.shape(state.ancestors)
-        own = ops.arange(beams, dtype="int32")
-        room = ops.broadcast_to(own, (max_length - time, batch, beams))
         return state._replace(
-            ancestors=ops.concatenate([state.ancestors, room], axis=0),
+            ancestors=grow_ancestors(state.ancestors, max_length),
             caches=tuple(cache.grow(max_length) for cache in state.caches),
         )
 
@@ -277,12 +276,7 @@ class Transformer(TokenModel):
             state: the state after a step.
             rows: int32 ``[batch * beams]``, within each sentence.
         """
-        time, batch, beams = ops.shape(state.ancestors)
-        flat = ops.reshape(state.ancestors, (time, batch * beams))  # [time, batch * beams]
-        chosen = ops.take(flat, rows, axis=1)
-        return state._replace(
-            ancestors=ops.reshape(chosen, (time, batch, state.ancestors.shape[2]))
-        )
+        return state._replace(ancestors=reorder_ancestors(state.ancestors, rows))
 
     def _embed_target(
         self, target: Tensor, positions: Tensor | None, training: bool | None
