@@ -24,7 +24,7 @@ MAIN_SCORE = {"classify": "accuracy", "tag": "f1", "qa": "f1", "regression": "pe
 
 def main() -> None:
     options = command_line.parse_resumable(BertFinetuneOptions, __doc__)
-    training_run.refuse_old_run(options)
+    training_run.check_folders(options)
     set_seed(options.seed)
     recipe = TASKS[options.task](options)
     for data in recipe.splits.values():

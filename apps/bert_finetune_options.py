@@ -1,11 +1,11 @@
 """Options of `bert_finetune.py`."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions
+from training_options import TrainingOptions, check_model_fields, export_folder
 
 from keras_transformer.models import BertConfig
 
@@ -89,11 +89,8 @@ class BertFinetuneOptions(TrainingOptions, TaskData):
         if self.output is None:
             self.output = str(Path("runs", self.task))
         if self.export is None:
-            self.export = str(Path("saved_models", Path(self.output).name))
-        known = [config_field.name for config_field in fields(BertConfig)]
-        for name in self.model:
-            if name not in known:
-                raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
+            self.export = export_folder(self.output)
+        check_model_fields(BertConfig, self.model)
         if pretrained and self.model:
             raise ValueError("--model says how to build a new model: leave it out with --init.")
         one_split = self.train != "builtin" and "{split}" not in self.train

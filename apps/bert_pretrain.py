@@ -39,7 +39,7 @@ NO_ROW = -1  # the label of rows that only fill up a batch
 
 def main() -> None:
     options = command_line.parse_resumable(BertPretrainOptions, __doc__)
-    training_run.refuse_old_run(options)
+    training_run.check_folders(options)
     set_seed(options.seed)
     texts = load_texts(options)
     for documents in texts.values():

@@ -1,11 +1,10 @@
 """Options of `bert_pretrain.py`."""
 
-from dataclasses import dataclass, field, fields
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions
+from training_options import TrainingOptions, check_model_fields, export_folder
 
 from keras_transformer.models import BertConfig
 
@@ -57,11 +56,8 @@ class BertPretrainOptions(TrainingOptions, PretrainingTexts):
 
     def __post_init__(self) -> None:
         if self.export is None:
-            self.export = str(Path("saved_models", Path(self.output).name))
-        known = [config_field.name for config_field in fields(BertConfig)]
-        for name in self.model:
-            if name not in known:
-                raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
+            self.export = export_folder(self.output)
+        check_model_fields(BertConfig, self.model)
         if not 0 < self.held_out < 0.5:
             raise ValueError(
                 f"--held-out is {self.held_out:g}; it must be more than 0 and less than 0.5."

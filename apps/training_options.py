@@ -1,7 +1,11 @@
 """Options that all training commands have."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Literal
+
+from keras_transformer.models.config import ModelConfig
 
 
 @dataclass
@@ -37,3 +41,16 @@ class TrainingOptions:
     export: str | None = None
     """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
     name of --output."""
+
+
+def export_folder(output: str) -> str:
+    """Where a run's SavedModel goes by default."""
+    return str(Path("saved_models", Path(output).name))
+
+
+def check_model_fields(config: type[ModelConfig], names: Iterable[str]) -> None:
+    """Refuses a name in --model that the model's configuration does not have."""
+    known = [field.name for field in fields(config)]
+    for name in names:
+        if name not in known:
+            raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")

@@ -25,7 +25,7 @@ from keras_transformer.training import (
 )
 
 
-def refuse_old_run(options: Any) -> None:
+def check_folders(options: Any) -> None:
     """Refuses to write over a run, or to train what could not be exported in the end."""
     check_export_folder(options.export)
     if Path(options.output, "checkpoints").is_dir() and not options.resume:

@@ -1,8 +1,9 @@
 """The options of `translate_train.py`."""
 
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any, Literal
+
+from training_options import check_model_fields, export_folder
 
 from keras_transformer.models import TransformerConfig
 
@@ -140,11 +141,8 @@ class TranslateTrainOptions:
             if getattr(self, name) is None:
                 setattr(self, name, value)
         if self.export is None:
-            self.export = str(Path("saved_models", Path(self.output).name))
-        known = [field.name for field in fields(TransformerConfig)]
-        for name in self.model:
-            if name not in known:
-                raise ValueError(f"--model has no field {name!r}; right are: {', '.join(known)}.")
+            self.export = export_folder(self.output)
+        check_model_fields(TransformerConfig, self.model)
         if self.schedule != "inverse_sqrt" and self.max_steps is None:
             raise ValueError(
                 f"--schedule {self.schedule} falls to 0 at the last update: give --max-steps."

@@ -34,7 +34,7 @@ from keras_transformer.training import (
 def main() -> None:
     options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
     run = Path(options.output)
-    training_run.refuse_old_run(options)
+    training_run.check_folders(options)
     set_seed(options.seed)
 
     train, valid, test = load_splits(options)
