@@ -43,9 +43,7 @@ def json_lines_pairs(
     return TextPairs(f"jsonl:{path}", lambda: json_pairs(path, source, target))
 
 
-def json_pairs(
-    path: str | os.PathLike[str], source: str, target: str
-) -> Iterator[tuple[str, str]]:
+def json_pairs(path: str | os.PathLike[str], source: str, target: str) -> Iterator[tuple[str, str]]:
     """Yields two text fields of every line of a file, two blank texts for a blank line."""
     for where, record in json_records(path):
         yield json_text(record, source, where), json_text(record, target, where)
