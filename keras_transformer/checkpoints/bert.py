@@ -7,6 +7,12 @@ from typing import Any
 
 import keras
 
+from keras_transformer.checkpoints.config_fields import (
+    check_only,
+    read_activation,
+    read_fields,
+    write_activation,
+)
 from keras_transformer.checkpoints.name_map import NameMap
 from keras_transformer.models import (
     Bert,
@@ -91,7 +97,6 @@ FIELDS = {
     "num_hidden_layers": "num_hidden_layers",
     "num_attention_heads": "num_attention_heads",
     "intermediate_size": "intermediate_size",
-    "hidden_act": "hidden_act",
     "max_position_embeddings": "max_position_embeddings",
     "type_vocab_size": "type_vocab_size",
     "layer_norm_eps": "layer_norm_eps",
@@ -101,22 +106,7 @@ FIELDS = {
     "initializer_range": "initializer_range",
     "pad_token_id": "pad_token_id",
 }
-"""Fields of `BertConfig`, and their names in `config.json`."""
-
-ACTIVATIONS = {
-    "gelu": "gelu",
-    "gelu_python": "gelu",
-    "gelu_new": "gelu_tanh",
-    "gelu_fast": "gelu_tanh",
-    "gelu_pytorch_tanh": "gelu_tanh",
-    "relu": "relu",
-    "silu": "silu",
-    "swish": "silu",
-    "leaky_relu": "leaky_relu",
-    "sigmoid": "sigmoid",
-    "tanh": "tanh",
-}
-"""Names of activations in `config.json`, and ours."""
+"""Numbers in `BertConfig`, and their names in `config.json`."""
 
 ONLY = {
     "position_embedding_type": "absolute",
@@ -138,21 +128,9 @@ def read_config(fields: Mapping[str, Any]) -> BertConfig:
     >>> read_config({"vocab_size": 50, "hidden_act": "gelu_new"}).hidden_act
     'gelu_tanh'
     """
-    for name, value in ONLY.items():
-        if fields.get(name, value) != value:
-            raise ValueError(f"{name} must be {value!r}, not {fields[name]!r}.")
-    values: dict[str, Any] = dict(DEFAULTS)
-    for ours, theirs in FIELDS.items():
-        value = fields.get(theirs)
-        if value is None:
-            continue
-        if ours != "hidden_act" and type(value) not in (int, float):
-            raise ValueError(f"{theirs} must be a number, not {value!r}.")
-        values[ours] = value
-    act = values.get("hidden_act", "gelu")
-    if act not in ACTIVATIONS:
-        raise ValueError(f"hidden_act must be one of {', '.join(ACTIVATIONS)}, not {act!r}.")
-    return BertConfig(**(values | {"hidden_act": ACTIVATIONS[act]}))
+    check_only(fields, ONLY)
+    act = read_activation(fields, "hidden_act", "gelu")
+    return BertConfig(**DEFAULTS | read_fields(fields, FIELDS) | {"hidden_act": act})
 
 
 def write_config(config: BertConfig) -> dict[str, Any]:
@@ -162,6 +140,5 @@ def write_config(config: BertConfig) -> dict[str, Any]:
     0.1
     """
     fields = {theirs: getattr(config, ours) for ours, theirs in FIELDS.items()}
-    if config.hidden_act == "gelu_tanh":
-        fields["hidden_act"] = "gelu_new"
+    fields["hidden_act"] = write_activation(config.hidden_act)
     return {"model_type": MODEL_TYPE, "position_embedding_type": "absolute"} | fields

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from keras_transformer.checkpoints import bert
+from keras_transformer.checkpoints import bert, decoders
 from keras_transformer.checkpoints.sentence_transformers import pooling_files, read_pooling
 from keras_transformer.checkpoints.tensor_files import TensorFiles, write_checkpoint
-from keras_transformer.models import Bert, BertClassifier, BertEmbedder, BertTagger
+from keras_transformer.models import Bert, BertClassifier, BertEmbedder, BertTagger, Gpt
 
 CONFIG_FILE = "config.json"
 LABELLED = (BertClassifier, BertTagger)
+MODEL_TYPES = (bert.MODEL_TYPE, *decoders.FAMILIES)
+WRITABLE = (*bert.WRITTEN_AS, Gpt)
 
 
 def load_huggingface(
@@ -37,7 +39,8 @@ def load_huggingface(
         directory: the folder.
         model_class: the model wanted, `BertClassifier` say: the encoder is read, and the head as
             far as the directory holds it; otherwise it starts at random, for fine-tuning. By
-            default the model that the directory says it is (a `Bert` for a "BertModel").
+            default the model that the directory says it is (a `Bert` for a "BertModel", a `Gpt`
+            for GPT-2 and Llama).
         num_labels: labels of a classifier or tagger; as many as the directory says by default.
         pooling: "mean" or "cls", for `BertEmbedder`; what a sentence-transformers directory says
             by default, else "mean".
@@ -59,22 +62,26 @@ def load_huggingface(
     """
     directory = Path(directory)
     fields = _read_fields(directory)
+    options = {"num_labels": num_labels, "pooling": pooling, "normalize": normalize}
+    given = {name: value for name, value in options.items() if value is not None}
+    if fields["model_type"] in decoders.FAMILIES:
+        if model_class not in (None, Gpt):
+            raise ValueError(f"model_class must be Gpt for {directory}, not {model_class!r}.")
+        _check_options(given, {}, Gpt)
+        return decoders.load_gpt(directory, fields, dtype)
     own_class = _own_class(directory, fields, required=model_class is None)
     model_class = model_class or own_class
     if model_class not in bert.WRITTEN_AS:
         raise ValueError(
             f"model_class must be one of {_names(bert.WRITTEN_AS)}, not {model_class!r}."
         )
-    options: dict[str, Any] = {}
+    options = {}
     if model_class in LABELLED:
         options["num_labels"] = _count_labels(fields) if num_labels is None else num_labels
     elif model_class is BertEmbedder:
-        given = {"pooling": pooling, "normalize": normalize}
-        given = {name: value for name, value in given.items() if value is not None}
-        options = (read_pooling(directory) if len(given) < 2 else {}) | given
-    for name, value in (("num_labels", num_labels), ("pooling", pooling), ("normalize", normalize)):
-        if value is not None and name not in options:
-            raise ValueError(f"{name}={value!r} is no option of {model_class.__name__}.")
+        wanted = {name: given[name] for name in ("pooling", "normalize") if name in given}
+        options = (read_pooling(directory) if len(wanted) < 2 else {}) | wanted
+    _check_options(given, options, model_class)
     files = TensorFiles(directory)
     try:
         config = bert.read_config(fields)
@@ -95,27 +102,32 @@ def save_huggingface(
 ) -> None:
     """Writes `config.json` and `model.safetensors` (float32) as Hugging Face's libraries read them.
 
-    A `BertEmbedder` gets the files of a sentence-transformers directory too. Each file is written
-    under a temporary name and then renamed, the weights last.
+    A `BertEmbedder` gets the files of a sentence-transformers directory too. A `Gpt` with learned
+    positions becomes a GPT-2, one with rotary positions a Llama. Each file is written under a
+    temporary name and then renamed, the weights last.
 
     Args:
-        model: one of our BERT models, built.
+        model: one of our BERT models or a `Gpt`, built.
         directory: the folder, made where it is not there; other files in it stay.
         labels: names of the labels of a classifier or tagger, in the order of their ids;
             "LABEL_0", "LABEL_1", ... by default.
 
     Raises:
-        ValueError: for a model of another kind or one that is not built, and when there are not
-            as many labels as the model has.
+        ValueError: for a model of another kind, one that is not built, or a `Gpt` of a shape that
+            neither GPT-2 nor Llama has, and when there are not as many labels as the model has.
 
     >>> save_huggingface(model, "runs/sst2", labels=["bad", "good"])  # doctest: +SKIP
     """
-    if type(model) not in bert.WRITTEN_AS:
-        raise ValueError(
-            f"model must be one of {_names(bert.WRITTEN_AS)}, not a {type(model).__name__}."
-        )
+    if type(model) not in WRITABLE:
+        raise ValueError(f"model must be one of {_names(WRITABLE)}, not a {type(model).__name__}.")
     if not model.built:
         raise ValueError(f"{model.name} has no weights yet: call or build it before it is saved.")
+    if labels is not None and type(model) not in LABELLED:
+        raise ValueError(f"A {type(model).__name__} has no labels.")
+    if isinstance(model, Gpt):
+        fields, tensors = decoders.written(model)
+        write_checkpoint(Path(directory), {CONFIG_FILE: fields}, tensors)
+        return
     config, architecture = model.config, bert.WRITTEN_AS[type(model)]
     fields = bert.write_config(config) | {"architectures": [architecture]}
     if type(model) in LABELLED:
@@ -126,8 +138,6 @@ def save_huggingface(
             raise ValueError("labels must differ from each other.")
         fields["id2label"] = {str(i): label for i, label in enumerate(labels)}
         fields["label2id"] = {label: i for i, label in enumerate(labels)}
-    elif labels is not None:
-        raise ValueError(f"A {type(model).__name__} has no labels.")
     files = {CONFIG_FILE: fields}
     if isinstance(model, BertEmbedder):
         files |= pooling_files(
@@ -170,9 +180,10 @@ def _read_fields(directory: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not JSON: {error}.") from None
     if not isinstance(fields, dict) or "model_type" not in fields:
         raise ValueError(f"{path} does not say which model it is of: there is no model_type in it.")
-    if fields["model_type"] != bert.MODEL_TYPE:
+    if fields["model_type"] not in MODEL_TYPES:
         raise ValueError(
-            f"{path}: model_type must be {bert.MODEL_TYPE!r}, not {fields['model_type']!r}."
+            f"{path}: model_type must be one of {', '.join(MODEL_TYPES)}, "
+            f"not {fields['model_type']!r}."
         )
     return fields
 
@@ -196,5 +207,13 @@ def _count_labels(fields: Mapping[str, Any]) -> int:
     return len(fields.get("id2label") or ()) or fields.get("num_labels") or 2
 
 
-def _names(classes: Mapping[type, Any]) -> str:
+def _check_options(
+    given: Mapping[str, Any], taken: Mapping[str, Any], model_class: type[keras.Model]
+) -> None:
+    for name, value in given.items():
+        if name not in taken:
+            raise ValueError(f"{name}={value!r} is no option of {model_class.__name__}.")
+
+
+def _names(classes: Iterable[type]) -> str:
     return ", ".join(c.__name__ for c in classes)

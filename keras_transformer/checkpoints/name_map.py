@@ -19,20 +19,44 @@ class Place(NamedTuple):
 
     part: str
     """The model's attribute under which it lies: "bert", "pooler", ..."""
-    variable: Any
+    variables: tuple[Any, ...]
+    """One variable, or several that are one tensor there: side by side on our last axis."""
     transposed: bool
     """Kernels of dense layers are [inputs, outputs] here and [outputs, inputs] there."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the tensor in a checkpoint."""
+        *others, _ = self.variables[0].shape
+        shape = (*others, sum(variable.shape[-1] for variable in self.variables))
+        return shape[::-1] if self.transposed else shape
+
+    def assign(self, values: np.ndarray) -> None:
+        """Gives the variables the values of the tensor in a checkpoint."""
+        values = values.T if self.transposed else values
+        ends = np.cumsum([variable.shape[-1] for variable in self.variables])
+        parts = np.split(values, ends[:-1], axis=-1)
+        for variable, part in zip(self.variables, parts, strict=True):
+            variable.assign(part)
+
+    def values(self) -> np.ndarray:
+        """The tensor as a checkpoint has it, float32."""
+        arrays = [keras.ops.convert_to_numpy(variable) for variable in self.variables]
+        values = np.concatenate([array.astype("float32") for array in arrays], axis=-1)
+        return np.ascontiguousarray(values.T if self.transposed else values)
 
 
 @dataclass(frozen=True)
 class NameMap:
     """The tensors of a family of models, as a table.
 
-    Names with ``{layer}`` stand for one name a layer. What ends on "kernel" is transposed.
+    Names with ``{layer}`` stand for one name a layer. What ends on "kernel" is transposed, unless
+    `straight` says otherwise.
     """
 
-    names: tuple[tuple[str, str], ...]
-    """The path of attributes from the model to the variable, and the tensor's name."""
+    names: tuple[tuple[str | tuple[str, ...], str], ...]
+    """The path of attributes from the model to the variable, and the tensor's name; several paths
+    where several variables are one tensor there, side by side."""
     encoder: str
     """The attribute that holds the encoder, and the prefix of its tensors, which those of an
     encoder alone go without."""
@@ -42,6 +66,8 @@ class NameMap:
     """Tensors that repeat another one, where a checkpoint holds them at all."""
     ignored: frozenset[str] = frozenset()
     """Tensors that are no weights."""
+    straight: tuple[str, ...] = ()
+    """How names of kernels end that are [inputs, outputs] there as here."""
 
     def load(
         self, model: keras.Model, files: TensorFiles, layers: int, may_be_new: bool = False
@@ -60,7 +86,7 @@ class NameMap:
             ValueError: when a tensor is missing, unknown, of another shape, or no floating-point
                 numbers.
         """
-        found, copies = self._found(files)
+        found, copies = self._found(files, layers)
         wanted = self._places(model, layers)
         known = {theirs for _, theirs in self._expanded(layers)}
         if unknown := sorted(set(found) - known):
@@ -76,12 +102,10 @@ class NameMap:
             )
         loaded = {name: place for name, place in wanted.items() if name in found}
         for name, place in loaded.items():
-            shape = tuple(place.variable.shape)
-            shape = shape[::-1] if place.transposed else shape
-            if files.shape(found[name]) != shape:
+            if files.shape(found[name]) != place.shape:
                 raise ValueError(
                     f"{files.directory}: {found[name]} has the shape {files.shape(found[name])}, "
-                    f"but the model needs {shape}."
+                    f"but the model needs {place.shape}."
                 )
         for copy, original in copies.items():
             if not np.array_equal(files.read(copy), files.read(found[original])):
@@ -90,8 +114,7 @@ class NameMap:
                     "in our model."
                 )
         for name, place in loaded.items():
-            values = files.read(found[name])
-            place.variable.assign(values.T if place.transposed else values)
+            place.assign(files.read(found[name]))
         if new:
             warnings.warn(
                 f"{files.directory} holds no {some_names(new)}: they start at random.",
@@ -116,22 +139,23 @@ class NameMap:
             ValueError: when the model has weights that the table does not know.
         """
         places = self._places(model, layers)
-        covered = {id(place.variable) for place in places.values()}
+        covered = {id(variable) for place in places.values() for variable in place.variables}
         if lost := [w.path for w in model.weights if id(w) not in covered]:
             raise ValueError(f"A checkpoint has no place for {some_names(lost)}.")
         tensors = {}
         for name, place in places.items():
-            values = keras.ops.convert_to_numpy(place.variable).astype("float32")
-            name = name.removeprefix(f"{self.encoder}.") if bare else name
-            tensors[name] = np.ascontiguousarray(values.T if place.transposed else values)
+            tensors[name.removeprefix(f"{self.encoder}.") if bare else name] = place.values()
         return tensors
 
-    def _expanded(self, layers: int) -> list[tuple[str, str]]:
+    def _expanded(self, layers: int) -> list[tuple[tuple[str, ...], str]]:
         """The table with one row for each tensor."""
         return [
-            (ours.format(layer=layer), theirs.format(layer=layer))
+            (
+                tuple(path.format(layer=layer) for path in _paths(ours)),
+                theirs.format(layer=layer),
+            )
             for ours, theirs in self.names
-            for layer in (range(layers) if "{layer}" in theirs else (0,))
+            for layer in _layers_of(theirs, layers)
         ]
 
     def _places(self, model: keras.Model, layers: int) -> dict[str, Place]:
@@ -139,20 +163,20 @@ class NameMap:
         has_head = hasattr(model, self.encoder)
         holder = model if has_head else SimpleNamespace(**{self.encoder: model})
         places = {}
-        for path, name in self._expanded(layers):
-            part, *steps = path.split(".")
+        for paths, name in self._expanded(layers):
+            part = paths[0].split(".")[0]
             if hasattr(holder, part):
-                variable = getattr(holder, part)
-                for step in steps:
-                    variable = variable[int(step)] if step.isdigit() else getattr(variable, step)
-                places[name] = Place(part, variable, transposed=steps[-1] == "kernel")
+                variables = tuple(_variable(holder, path) for path in paths)
+                transposed = paths[0].endswith(".kernel") and not name.endswith(self.straight)
+                places[name] = Place(part, variables, transposed)
         return places
 
-    def _found(self, files: TensorFiles) -> tuple[dict[str, str], dict[str, str]]:
+    def _found(self, files: TensorFiles, layers: int) -> tuple[dict[str, str], dict[str, str]]:
         """Names in the files by names of the table; names of copies by those of their originals."""
         prefix = f"{self.encoder}."
         theirs = [name for _, name in self.names if name.startswith(prefix)]
         roots = {name.split(".")[1] for name in theirs}
+        ignored = {n.format(layer=i) for n in self.ignored for i in _layers_of(n, layers)}
         found: dict[str, str] = {}
         for written in files:
             name = prefix + written if written.split(".")[0] in roots else written
@@ -163,7 +187,7 @@ class NameMap:
                 raise ValueError(
                     f"{files.directory} holds one tensor twice: {found[name]} and {written}."
                 )
-            if name not in self.ignored:
+            if name not in ignored:
                 found[name] = written
         copies = {}
         for copy, original in self.copies.items():
@@ -180,3 +204,19 @@ class NameMap:
         there = {place.part for name, place in wanted.items() if name in found}
         there.add(self.encoder)
         return sorted(name for name, place in wanted.items() if place.part not in there)
+
+
+def _paths(ours: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (ours,) if isinstance(ours, str) else ours
+
+
+def _layers_of(name: str, layers: int) -> range:
+    """The layers for which a name stands."""
+    return range(layers if "{layer}" in name else 1)
+
+
+def _variable(holder: Any, path: str) -> Any:
+    """What lies at the end of a path of attributes and indices."""
+    for step in path.split("."):
+        holder = holder[int(step)] if step.isdigit() else getattr(holder, step)
+    return holder

@@ -55,7 +55,7 @@ def test_a_head_that_the_directory_claims_to_have_must_be_there(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"model_type": "roberta"}, "model_type must be 'bert', not 'roberta'"),
+        ({"model_type": "roberta"}, "model_type must be one of bert, gpt2, llama, not 'roberta'"),
         ({"architectures": ["BertForMultipleChoice"]}, "not 'BertForMultipleChoice'; give model_c"),
         ({"position_embedding_type": "relative_key"}, "position_embedding_type must be 'absolute'"),
         ({"is_decoder": True}, "config.json: is_decoder must be False, not True"),
