@@ -63,13 +63,14 @@ def _write(buffer: Tensor, new: Tensor, index: Tensor) -> Tensor:
     flat = ops.reshape(buffer, (-1, beams * dim))  # [batch * kv_heads * time, beams * dim]
     new = ops.reshape(new, (-1, beams * dim))  # [batch * kv_heads * steps, beams * dim]
     flat = ops.scatter_update(flat, ops.reshape(places, (-1, 1)), ops.cast(new, buffer.dtype))
-    return ops.reshape(flat, (-1, heads, time, beams, dim))
+    return ops.reshape(flat, (batch, heads, time, beams, dim))
 
 
 def _read(buffer: Tensor) -> Tensor:
     _, heads, _, beams, dim = buffer.shape
-    positions = ops.shape(buffer)[2] * beams
-    return ops.reshape(buffer, (-1, heads, positions, dim))  # [batch, kv_heads, time * beams, dim]
+    batch, positions = ops.shape(buffer)[0], ops.shape(buffer)[2] * beams
+    # [batch, kv_heads, time * beams, dim]; a known batch stays known
+    return ops.reshape(buffer, (batch, heads, positions, dim))
 
 
 def _grow(buffer: Tensor, length: Tensor | int) -> Tensor:
