@@ -5,12 +5,19 @@ from keras_transformer.checkpoints.huggingface import (
     read_labels,
     save_huggingface,
 )
-from keras_transformer.checkpoints.tokenizers import load_wordpiece, save_wordpiece
+from keras_transformer.checkpoints.tokenizers import (
+    load_byte_level_bpe,
+    load_wordpiece,
+    save_byte_level_bpe,
+    save_wordpiece,
+)
 
 __all__ = [
+    "load_byte_level_bpe",
     "load_huggingface",
     "load_wordpiece",
     "read_labels",
+    "save_byte_level_bpe",
     "save_huggingface",
     "save_wordpiece",
 ]
