@@ -96,7 +96,10 @@ def test_a_loaded_model_keeps_its_config_policy_and_name(tmp_path):
             {"num_heads": 4, "num_buckets": 16, "max_distance": 64, "bidirectional": False},
         ),
         (layers.AlibiPositionBias, {"num_heads": 4}),
-        (layers.RotaryPositions, {"theta": 5.0}),
+        (
+            layers.RotaryPositions,
+            {"theta": 5.0, "scaling": {"rope_type": "linear", "factor": 2.0}},
+        ),
         (layers.LearnedPositions, {"max_position_embeddings": 9}),
         (
             layers.MultiHeadAttention,
@@ -150,11 +153,21 @@ def test_injected_parts_and_initialisers_are_in_the_config():
         rotary=layers.RotaryPositions(theta=5.0),
         position_bias=layers.AlibiPositionBias(4),
         kernel_initializer="he_normal",
+        output_initializer="ones",
     )
     again = layers.MultiHeadAttention.from_config(layer.get_config())
     assert again.rotary.theta == 5.0
     assert again.position_bias.num_heads == 4
     assert isinstance(again.kernel_initializer, keras.initializers.HeNormal)
+    assert isinstance(again.output_initializer, keras.initializers.Ones)
+    block = layers.DecoderLayer(2, 16, cross_attention=False, output_initializer="ones")
+    block = layers.DecoderLayer.from_config(block.get_config())
+    block.build((None, None, 8))
+    for part in (block.self_attention, block.feed_forward):
+        assert np.all(part.output_dense.kernel == 1) and isinstance(
+            type(part).from_config(part.get_config()).output_initializer, keras.initializers.Ones
+        )
+    assert not np.all(block.self_attention.query_dense.kernel == 1)
     embedding = layers.TokenEmbedding(5, 4, initializer="zeros")
     again = layers.TokenEmbedding.from_config(embedding.get_config())
     assert isinstance(again.initializer, keras.initializers.Zeros)

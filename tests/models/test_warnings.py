@@ -5,9 +5,9 @@ import warnings
 import keras
 import numpy as np
 import pytest
-from models import berts, small
+from models import berts, gpts, small
 
-from keras_transformer.models import Bert, Transformer
+from keras_transformer.models import Bert, Gpt, Transformer
 
 KINDS = {
     **{
@@ -15,12 +15,15 @@ KINDS = {
         for name, config in small.CONFIGS.items()
     },
     **{kind: lambda make=make: make(Bert(berts.CONFIG)) for kind, make in berts.KINDS.items()},
+    **{f"gpt_{name}": lambda c=config: Gpt(c) for name, config in gpts.CONFIGS.items()},
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_step_of_every_kind_gives_no_warning(kind):
     inputs = small.batch() if kind.startswith("transformer") else berts.batch(kind)
+    if kind.startswith("gpt"):
+        inputs = {"token_ids": np.array([[5, 6, 7, 0], [8, 9, 10, 11]], "int32")}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", DeprecationWarning)  # Keras' own dealings with NumPy

@@ -95,7 +95,7 @@ def test_a_directory_of_theirs(kind, tmp_path):
     compare(ours, model)
 
 
-@pytest.mark.parametrize("kind", ["gpt2", "gpt2_untied", "llama", "llama3"])
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "llama3"])
 def test_greedy_continuations_of_prompts_of_unequal_length_are_theirs(kind, tmp_path):
     model = theirs(kind)
     model.config.pad_token_id = model.generation_config.pad_token_id = 0
@@ -111,17 +111,21 @@ def test_greedy_continuations_of_prompts_of_unequal_length_are_theirs(kind, tmp_
         do_sample=False,
         suppress_tokens=[0, 2],
     )[:, ids.shape[1] :]
-    found = greedy_search(
-        ours,
-        ours.start(ids, max_length=NEW + 1),
-        batch_size=2,
-        bos_id=ours.last_ids(ids),
-        eos_id=2,
-        pad_id=0,
-        max_length=NEW + 1,
-        min_lengths=tf.constant([NEW, NEW]),
-    )
-    assert_array_equal(found.ids[:, 0, :NEW], expected)
+
+    @tf.function
+    def search(ids):
+        return greedy_search(
+            ours,
+            ours.start(ids, max_length=NEW + 1),
+            batch_size=2,
+            bos_id=ours.last_ids(ids),
+            eos_id=2,
+            pad_id=0,
+            max_length=NEW + 1,
+            min_lengths=tf.constant([NEW, NEW]),
+        )
+
+    assert_array_equal(search(tf.constant(ids)).ids[:, 0, :NEW], expected)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -150,7 +154,7 @@ def test_a_directory_goes_through_us_unchanged(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_several_files_and_half_precision(kind, tmp_path):
-    theirs(kind).to(torch.bfloat16).save_pretrained(tmp_path, max_shard_size="8KB")
+    theirs(kind).to(torch.bfloat16).save_pretrained(tmp_path, max_shard_size="3KB")
     assert len(list(tmp_path.glob("*.safetensors"))) > 2
     auto = transformers.AutoModelForCausalLM
     compare(load_huggingface(tmp_path), auto.from_pretrained(tmp_path, dtype=torch.float32))
