@@ -11,15 +11,16 @@ from pathlib import Path
 import keras
 import numpy as np
 from layers import gallery
-from models import berts, small
+from models import berts, gpts, small
 
-from keras_transformer.models import Transformer
+from keras_transformer.models import Gpt, Transformer
 
 BERTS = ("pretraining", "classifier", "span_qa", "embedder", "cls_embedder")
 NAMES = [
     *gallery.GALLERY,
     *(f"transformer_{name}" for name in small.CONFIGS),
     *(f"bert_{kind}" for kind in BERTS),
+    *(f"gpt_{name}" for name in gpts.CONFIGS),
 ]
 
 
@@ -30,16 +31,20 @@ def built(name: str) -> tuple[keras.Model, dict[str, np.ndarray]]:
     family, _, kind = name.partition("_")
     if family == "bert":
         return berts.built(kind), berts.batch(kind)
+    if family == "gpt":
+        model = gpts.built(kind)
+        return model, {"token_ids": gpts.prompts(model)}
     model = Transformer(small.CONFIGS[kind])
     model.build()
     return model, small.batch()
 
 
 def outputs_of(model: keras.Model, inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
-    """The outputs of a call, and for a Transformer those of two decoding steps of two beams."""
+    """The outputs of a call, and where text is generated those of two steps of two beams."""
     outputs = gallery.outputs_of(model, inputs)
-    if isinstance(model, Transformer):
-        state = model.start(keras.ops.convert_to_tensor(inputs["source"]), max_length=3, beams=2)
+    if isinstance(model, Transformer | Gpt):
+        given = inputs["source" if isinstance(model, Transformer) else "token_ids"]
+        state = model.start(keras.ops.convert_to_tensor(given), max_length=3, beams=2)
         for ids in ([1] * 6, [4, 5, 6, 7, 8, 9]):
             logits, state = model.step(keras.ops.convert_to_tensor(ids, "int32"), state)
             outputs.append(keras.ops.convert_to_numpy(logits))
