@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import tensorflow as tf
 
 from keras_transformer.text import normalization as forms
 from keras_transformer.text.byte_level_bpe_merging import MergeTable
+from keras_transformer.text.byte_level_bpe_segments import Segments, cut_at_symbols, join_segments
 from keras_transformer.text.byte_level_bpe_vocabulary import (
     BYTE_CHARACTERS,
     Merge,
@@ -36,9 +36,6 @@ MERGES_FILE = "merges.txt"
 PAD = "<pad>"
 END_OF_TEXT = "<|endoftext|>"
 REPLACEMENT = "\ufffd".encode()
-MARK = b"\xff"
-# A text that is empty or begins with a blank gets no other one.
-NEEDS_NO_BLANK = r"(?s)( .*)?"
 
 
 class ByteLevelBPETokenizer(Tokenizer):
@@ -253,28 +250,9 @@ class ByteLevelBPETokenizer(Tokenizer):
 
     # Text to ids.
 
-    def _segments(self, texts: tf.Tensor) -> _Segments:
-        symbols = self._typed_symbols()
-        if not symbols:
-            rows = tf.range(tf.size(texts, tf.int64))
-            found = tf.fill(tf.shape(texts), -1)  # [segments]
-        else:
-            # Between bytes that no UTF-8 has; of several at one place the longest.
-            longest_first = "|".join(map(re.escape, sorted(symbols, key=len, reverse=True)))
-            texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
-            marked = tf.strings.regex_replace(texts, f"({longest_first})", MARK + rb"\1" + MARK)
-            parts = tf.strings.split(marked, MARK)  # [batch, (segments)]
-            texts, rows = parts.values, parts.value_rowids()
-            found = tf.fill(tf.shape(texts), -1)
-            for symbol in symbols:
-                found = tf.where(texts == symbol, self._ids[symbol], found)
-        sizes = tf.cast(tf.strings.length(texts), tf.int64)
-        plain = tf.where(found < 0, texts, "")
-        missing = tf.zeros_like(found, tf.bool)
-        if self.add_prefix_space:
-            missing = ~tf.strings.regex_full_match(plain, NEEDS_NO_BLANK)
-            plain = tf.strings.join([tf.where(missing, " ", ""), plain])
-        return _Segments(plain, rows, found, sizes, tf.cast(missing, tf.int64))
+    def _segments(self, texts: tf.Tensor) -> Segments:
+        symbols = {token: self._ids[token] for token in self._typed_symbols()}
+        return cut_at_symbols(texts, symbols, self.add_prefix_space)
 
     def _typed_symbols(self) -> tuple[str, ...]:
         if not self.match_control_symbols:
@@ -282,7 +260,7 @@ class ByteLevelBPETokenizer(Tokenizer):
         padding = {self._roles["pad_token"]} - {self._roles["bos_token"], self._roles["eos_token"]}
         return tuple(token for token in self._special_tokens if token not in padding)
 
-    def _tokenize_segments(self, segments: _Segments) -> tf.RaggedTensor:
+    def _tokenize_segments(self, segments: Segments) -> tf.RaggedTensor:
         """int32 [segments, (tokens)]."""
         words = cut_into_words(segments.plain)
         # Each different word is merged once.
@@ -309,7 +287,7 @@ class ByteLevelBPETokenizer(Tokenizer):
 
     def _tokenize_rows(self, texts: tf.Tensor) -> tf.RaggedTensor:
         segments = self._segments(texts)
-        return _join_segments(self._tokenize_segments(segments), segments, texts)
+        return join_segments(self._tokenize_segments(segments), segments, texts)
 
     def _tokenize_rows_with_offsets(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, ...]:
         # What the tokens spell: invalid bytes have become U+FFFD.
@@ -325,9 +303,9 @@ class ByteLevelBPETokenizer(Tokenizer):
         base = tf.gather(bases, tf.gather(segments.rows, segment))  # [all_tokens]
         # A blank that is not in the text counts with the character behind it.
         places = (tf.maximum(ends - sizes, least), tf.maximum(ends, least + 1))
-        spans = (_join_segments(ids.with_values(place - base), segments, texts) for place in places)
+        spans = (join_segments(ids.with_values(place - base), segments, texts) for place in places)
         starts, ends = forms.byte_to_character_spans(texts, *spans)
-        return _join_segments(ids, segments, texts), starts, ends
+        return join_segments(ids, segments, texts), starts, ends
 
     # Ids to text.
 
@@ -375,34 +353,6 @@ class ByteLevelBPETokenizer(Tokenizer):
                 f"tokenizer (wrong SHA-256)."
             )
         return tokenizer
-
-
-class _Segments(NamedTuple):
-    """Texts, cut at the special tokens that are typed in them.
-
-    Attributes:
-        plain: string [segments], what is to be cut into words; empty for a special token.
-        rows: int64 [segments], the text of each segment.
-        found: int32 [segments], the id of a special token, -1 for plain text.
-        sizes: int64 [segments], bytes of the text.
-        blanks: int64 [segments], how many blanks `plain` begins with that the text has not.
-    """
-
-    plain: tf.Tensor
-    rows: tf.Tensor
-    found: tf.Tensor
-    sizes: tf.Tensor
-    blanks: tf.Tensor
-
-
-def _join_segments(
-    parts: tf.RaggedTensor, segments: _Segments, texts: tf.Tensor
-) -> tf.RaggedTensor:
-    """[segments, (tokens)] to [batch, (tokens)]."""
-    row = tf.gather(segments.rows, parts.value_rowids())  # [all_tokens]
-    return tf.RaggedTensor.from_value_rowids(
-        parts.values, row, nrows=tf.size(texts, tf.int64), validate=False
-    )
 
 
 def _check_names(tokens: Sequence[str]) -> tuple[str, ...]:

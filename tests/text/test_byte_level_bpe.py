@@ -41,7 +41,7 @@ def test_every_hard_text_comes_back_exactly(trained):
     assert decoded(trained.detokenize(trained.tokenize(HARD))) == HARD
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(texts=st.lists(UNICODE, min_size=1, max_size=4))
 def test_any_text_comes_back_exactly(there_and_back, texts):
     assert decoded(there_and_back(tf.constant(texts))) == texts
@@ -62,7 +62,7 @@ def test_composed_and_decomposed_accents_agree_under_nfc_only(trained):
     assert (int(ends[0][-1]), int(ends[1][-1])) == (4, 5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(text=st.binary(max_size=12))
 def test_invalid_utf8_reads_as_replacement_characters(all_of_it, text):
     expected = text.decode(errors="replace")

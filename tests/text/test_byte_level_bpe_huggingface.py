@@ -65,7 +65,7 @@ def test_typed_special_tokens_and_prefix_blanks_are_hugging_faces():
         assert_same(tokenizer, lines, ["<|endoftext|>", *special])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     texts=st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
