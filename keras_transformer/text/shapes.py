@@ -45,7 +45,10 @@ def as_ids(ids: Any) -> tf.Tensor | tf.RaggedTensor:
 
 def _from_python(values: Any, dtype: tf.DType, wanted: str) -> tf.Tensor | tf.RaggedTensor:
     try:
-        return tf.convert_to_tensor(values, dtype)
+        tensor = tf.convert_to_tensor(values, dtype)
+        # TensorFlow takes all rows to be as empty as the first one.
+        if not isinstance(values, list | tuple) or tensor.shape.num_elements():
+            return tensor
     except (ValueError, TypeError) as error:
         if not isinstance(values, list | tuple):
             raise ValueError(f"{wanted}, got {values!r:.80}: {error}") from None
