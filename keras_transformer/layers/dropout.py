@@ -13,7 +13,8 @@ class Dropout(keras.layers.Dropout):
 
     The others are divided by ``1 - rate``. On TensorFlow a value's fate takes one random byte
     where Keras draws a float of four: on CPUs that halves the time of dropout, the dearest part of
-    a training step after the matrix products. On other backends it is Keras' layer.
+    a training step after the matrix products. On other backends, and at rates of
+    0.9 and more, it is Keras' layer.
 
     Args and call args: as `keras.layers.Dropout`.
 

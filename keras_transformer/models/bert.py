@@ -12,13 +12,13 @@ from keras_transformer.layers.normalization import normalization
 from keras_transformer.layers.positions import LearnedPositions
 from keras_transformer.layers.segments import SegmentEmbedding
 from keras_transformer.models.bert_config import BertConfig
-from keras_transformer.models.token_model import TokenModel
+from keras_transformer.models.token_model import ConfiguredModel, TokenModel
 
 Tensor = Any
 
 
 @keras.saving.register_keras_serializable("keras_transformer")
-class Bert(TokenModel):
+class Bert(ConfiguredModel):
     """BERT without a head: a vector for each token, made in the light of all others.
 
     What stands on top of it (`BertPretraining`, `BertMaskedLM`, `BertClassifier`, `BertTagger`,
@@ -46,6 +46,7 @@ class Bert(TokenModel):
 
     optional = ("segment_ids",)
     exported = ("token_ids", "segment_ids")
+    config_class = BertConfig
 
     def __init__(self, config: BertConfig, **kwargs: Any):
         kwargs.setdefault("name", "bert")
@@ -117,14 +118,6 @@ class Bert(TokenModel):
     def padding_mask(self, token_ids: Tensor) -> Tensor:
         """Which positions hold real tokens: boolean ``[batch, length]``."""
         return padding_mask(token_ids, self.config.pad_token_id)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"config": self.config.to_dict()}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "Bert":
-        config = dict(config)
-        return cls(BertConfig.from_dict(config.pop("config")), **config)
 
 
 class BertWithHead(TokenModel):

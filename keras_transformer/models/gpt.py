@@ -15,13 +15,13 @@ from keras_transformer.layers.positions import LearnedPositions, SinusoidalPosit
 from keras_transformer.layers.rotary import RotaryPositions
 from keras_transformer.models.gpt_config import GptConfig
 from keras_transformer.models.gpt_state import GptState
-from keras_transformer.models.token_model import TokenModel, output_dtype
+from keras_transformer.models.token_model import ConfiguredModel, output_dtype
 
 Tensor = Any
 
 
 @keras.saving.register_keras_serializable("keras_transformer")
-class Gpt(TokenModel):
+class Gpt(ConfiguredModel):
     """Decoder-only Transformer: ids in, logits of the next ids out.
 
     Padding may stand on either side. The position of a token is the number of real tokens before
@@ -59,6 +59,7 @@ class Gpt(TokenModel):
     """
 
     optional = ("segment_ids",)
+    config_class = GptConfig
 
     def __init__(self, config: GptConfig, **kwargs: Any):
         kwargs.setdefault("name", "gpt")
@@ -318,14 +319,6 @@ class Gpt(TokenModel):
         if self.config.tie_word_embeddings:
             return self.token_embedding(hidden, reverse=True)
         return self.output_dense(hidden)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"config": self.config.to_dict()}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "Gpt":
-        config = dict(config)
-        return cls(GptConfig.from_dict(config.pop("config")), **config)
 
 
 def _extend(rows: Tensor, more: Tensor | int) -> Tensor:

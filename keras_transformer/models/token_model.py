@@ -1,9 +1,11 @@
 """What models that take ids have in common: their inputs by name, and Keras' compile and export."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import keras
+
+from keras_transformer.models.config import ModelConfig
 
 Tensor = Any
 
@@ -84,6 +86,21 @@ class TokenModel(keras.Model):
             }
             input_signature = [ids]
         return super().export(filepath, *args, input_signature=input_signature, **kwargs)
+
+
+class ConfiguredModel(TokenModel):
+    """Base of models that their configuration makes, and nothing else."""
+
+    config_class: ClassVar[type[ModelConfig]]
+    """The class of `config`, the constructor's first argument."""
+
+    def get_config(self) -> dict[str, Any]:
+        return super().get_config() | {"config": self.config.to_dict()}
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> Self:
+        config = dict(config)
+        return cls(cls.config_class.from_dict(config.pop("config")), **config)
 
 
 def output_dtype(policy: Any) -> str:

@@ -27,7 +27,7 @@ from keras_transformer.layers.ancestry import (
 from keras_transformer.layers.dense import Dense
 from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import padding_mask
-from keras_transformer.models.token_model import TokenModel
+from keras_transformer.models.token_model import ConfiguredModel
 from keras_transformer.models.transformer_config import TransformerConfig
 
 Tensor = Any
@@ -46,7 +46,7 @@ class DecodingState(NamedTuple):
 
 
 @keras.saving.register_keras_serializable("keras_transformer")
-class Transformer(TokenModel):
+class Transformer(ConfiguredModel):
     """Encoder-decoder Transformer: source ids and target ids in, logits of the next target ids out.
 
     Args:
@@ -72,6 +72,8 @@ class Transformer(TokenModel):
     """
 
     required = exported = ("source", "target")
+
+    config_class = TransformerConfig
 
     def __init__(self, config: TransformerConfig, **kwargs: Any):
         kwargs.setdefault("name", "transformer")
@@ -290,11 +292,3 @@ class Transformer(TokenModel):
         if self.config.tie_word_embeddings:
             return self.target_embedding(hidden, reverse=True)
         return self.output_dense(hidden)
-
-    def get_config(self) -> dict[str, Any]:
-        return super().get_config() | {"config": self.config.to_dict()}
-
-    @classmethod
-    def from_config(cls, config: dict[str, Any]) -> "Transformer":
-        config = dict(config)
-        return cls(TransformerConfig.from_dict(config.pop("config")), **config)
