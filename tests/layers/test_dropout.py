@@ -60,7 +60,6 @@ def test_graph_eager_and_compiled_drop_the_same(dtype):
 
 def test_nothing_happens_outside_training_or_at_rate_zero():
     x = np.ones((2, 3), "float32")
-    assert Dropout(0.5)(x) is not None
     np.testing.assert_array_equal(Dropout(0.5)(x), x)
     np.testing.assert_array_equal(Dropout(0.0)(x, training=True), x)
     np.testing.assert_array_equal(Dropout(1.0)(x, training=True), 0 * x)

@@ -1,17 +1,14 @@
 """The ids are those of Hugging Face's byte-level BPE."""
 
-import gzip
-import itertools
-import json
 import random
 
 import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from realdata import real_data
 from text import byte_pairs
 from text.byte_pairs import CORPUS, HARD, library
+from text.real_lines import few_lines, many_lines, novel_lines
 from tokenizers import pre_tokenizers
 
 from keras_transformer.text import ByteLevelBPETokenizer
@@ -136,19 +133,6 @@ def test_every_character_has_hugging_faces_class():
     assert_classes(CODES)
 
 
-def read(path, count=None):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        return [line.rstrip("\n") for line in itertools.islice(file, count)]
-
-
-def contexts_and_questions(path):
-    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            yield paragraph["context"]
-            yield from (question["question"] for question in paragraph["qas"])
-
-
 def without_long_words(lines):
     """Lines in which no word is longer than what is merged as a whole."""
     cut = pre_tokenizers.ByteLevel(add_prefix_space=False).pre_tokenize_str
@@ -156,14 +140,7 @@ def without_long_words(lines):
 
 
 def test_real_lines_of_several_languages_get_hugging_faces_ids():
-    lines = []
-    for language in ("en", "de", "fr", "cs"):
-        lines += read(real_data("multi30k") / f"val.{language}.gz", 60)
-    for language in ("en", "de", "zh"):
-        found = contexts_and_questions(real_data("xquad") / f"xquad.{language}.json")
-        lines += itertools.islice(found, 40)
-    lines += read(real_data("classics_zh") / "hongloumeng.txt.gz", 60)
-    lines += read(real_data("gutenberg_en") / "alice.txt.gz", 200)
+    lines = few_lines() + novel_lines()
     assert without_long_words(lines) == lines
     assert_same(ByteLevelBPETokenizer.train(lines[::2], 3_000), lines)
     # A book as one text, with the line ends in it.
@@ -172,17 +149,7 @@ def test_real_lines_of_several_languages_get_hugging_faces_ids():
 
 @pytest.mark.slow
 def test_more_than_10000_real_lines_get_hugging_faces_ids(tmp_path):
-    lines = []
-    for language in ("en", "de", "fr", "cs"):
-        lines += read(real_data("multi30k") / f"val.{language}.gz")
-    for language in ("en", "de", "zh"):
-        lines += contexts_and_questions(real_data("xquad") / f"xquad.{language}.json")
-    lines += read(real_data("news_commentary_en_zh") / "news-commentary-v13.en-zh.tsv", 2000)
-    lines += read(real_data("wiki_zh") / "drcd_dev_traditional.txt.gz", 1000)
-    lines += read(real_data("wikitext2") / "wiki.valid.txt.gz")
-    lines += read(real_data("tatoeba_fra_eng") / "test.tsv", 1000)
-    lines += read(real_data("chnsenticorp") / "dev.tsv")
-    lines += read(real_data("weibo_ner") / "dev.conll", 1000)
+    lines = many_lines()
     whole = without_long_words(lines)
     assert len(whole) > 10_000 and len(lines) - len(whole) < 20
     trained = ByteLevelBPETokenizer.train(lines[::2], 12_000)

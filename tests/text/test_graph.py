@@ -11,30 +11,11 @@ import tensorflow as tf
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorflow.core.protobuf import saved_model_pb2
+from text.exported_tokenizer import STATEFUL, Exported, as_lists
 
 from keras_transformer.text import CharacterTokenizer, SentencePieceTokenizer, load_tokenizer
 
 TEXTS = tf.TensorSpec([None], tf.string, name="text")
-STATEFUL = ("PyFunc", "HashTable", "LookupTable", "Xla", "Variable")
-
-
-class Exported(tf.Module):
-    """A user's module: a tokenizer is an attribute, a signature uses it."""
-
-    def __init__(self, tokenizer):
-        super().__init__()
-        self.tokenizer = tokenizer
-
-    @tf.function(input_signature=[TEXTS])
-    def run(self, text):
-        ids, starts, ends = self.tokenizer.tokenize_with_offsets(text)
-        return {
-            "ids": self.tokenizer.tokenize(text).to_tensor(-1),
-            "same_ids": ids.to_tensor(-1),
-            "starts": starts.to_tensor(-1),
-            "ends": ends.to_tensor(-1),
-            "text": self.tokenizer.detokenize(ids),
-        }
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +38,6 @@ def exports(tmp_path_factory, corpus):
     shutil.rmtree(folder / "files")
     shutil.move(folder / "first", folder / "moved elsewhere")
     return folder / "moved elsewhere", {name: Exported(t) for name, t in tokenizers.items()}
-
-
-def as_lists(outputs):
-    return {
-        name: [value.decode() for value in tensor.numpy()]
-        if tensor.dtype == tf.string
-        else tensor.numpy().tolist()
-        for name, tensor in outputs.items()
-    }
 
 
 def test_exports_work_in_a_process_that_has_only_tensorflow(exports, tricky):

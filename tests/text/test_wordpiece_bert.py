@@ -1,12 +1,10 @@
 """The "bert" normalization gives the ids of Hugging Face's tokenizers."""
 
-import gzip
 import itertools
-import json
 import unicodedata
 
 import pytest
-from realdata import real_data
+from text.real_lines import few_lines, many_lines
 from tokenizers import BertWordPieceTokenizer
 
 from keras_transformer.text import WordPieceTokenizer
@@ -104,27 +102,8 @@ def test_offsets_are_hugging_faces():
             assert list(zip(*spans, strict=True)) == expected
 
 
-def read(path, count=None):
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8") as file:
-        return [line.rstrip("\n") for line in itertools.islice(file, count)]
-
-
-def contexts_and_questions(path):
-    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            yield paragraph["context"]
-            yield from (question["question"] for question in paragraph["qas"])
-
-
 def test_real_lines_of_several_languages_get_hugging_faces_ids():
-    lines = []
-    for language in ("en", "de", "fr", "cs"):
-        lines += read(real_data("multi30k") / f"val.{language}.gz", 60)
-    for language in ("en", "de", "zh"):
-        found = contexts_and_questions(real_data("xquad") / f"xquad.{language}.json")
-        lines += itertools.islice(found, 40)
-    lines += read(real_data("classics_zh") / "hongloumeng.txt.gz", 60)
+    lines = few_lines()
     for lowercase in (True, False):
         vocabulary = WordPieceTokenizer.train(
             lines[::2], 4000, lowercase=lowercase, normalization="bert", character_coverage=1.0
@@ -135,18 +114,7 @@ def test_real_lines_of_several_languages_get_hugging_faces_ids():
 @pytest.mark.slow
 def test_more_than_10000_real_lines_get_hugging_faces_ids(tmp_path):
     transformers = pytest.importorskip("transformers")
-    lines = []
-    for language in ("en", "de", "fr", "cs"):
-        lines += read(real_data("multi30k") / f"val.{language}.gz")
-    for language in ("en", "de", "zh"):
-        lines += contexts_and_questions(real_data("xquad") / f"xquad.{language}.json")
-    lines += read(real_data("news_commentary_en_zh") / "news-commentary-v13.en-zh.tsv", 2000)
-    lines += read(real_data("wiki_zh") / "drcd_dev_traditional.txt.gz", 1000)
-    lines += read(real_data("wikitext2") / "wiki.valid.txt.gz")
-    lines += read(real_data("tatoeba_fra_eng") / "test.tsv", 1000)
-    lines += read(real_data("chnsenticorp") / "dev.tsv")
-    lines += read(real_data("weibo_ner") / "dev.conll", 1000)
-    assert len(lines) > 10_000
+    lines = many_lines()
     for lowercase in (True, False):
         trained = WordPieceTokenizer.train(
             lines[::2], 12_000, lowercase=lowercase, normalization="bert"

@@ -1,13 +1,15 @@
 """A WordPiece tokenizer in files, in graphs and in exports."""
 
-import shutil
-from pathlib import Path
-
 import pytest
 import tensorflow as tf
 from c_serve import c_serve  # noqa: F401  (a fixture)
-from tensorflow.core.protobuf import saved_model_pb2
 from text import wordpieces
+from text.exported_tokenizer import (
+    as_lists,
+    assert_all_ways_agree,
+    assert_stateless,
+    export_and_move,
+)
 from text.wordpieces import CORPUS, SPECIAL
 
 from keras_transformer.text import WordPieceTokenizer, load_tokenizer
@@ -76,54 +78,14 @@ def test_impossible_options_are_refused(options, message):
 TEXTS = ["", "CAFE\u0301 中文, 한국어! [MASK] й", "\u200b \ufffd 🙂", "x" * 101 + " un", "don't"]
 
 
-class Exported(tf.Module):
-    def __init__(self, tokenizer):
-        super().__init__()
-        self.tokenizer = tokenizer
-
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def run(self, text):
-        ids, starts, ends = self.tokenizer.tokenize_with_offsets(text)
-        _, start_bytes, end_bytes = self.tokenizer.tokenize_with_byte_offsets(text)
-        return {
-            "ids": self.tokenizer.tokenize(text).to_tensor(-1),
-            "same_ids": ids.to_tensor(-1),
-            "starts": starts.to_tensor(-1),
-            "ends": ends.to_tensor(-1),
-            "starts_byte": start_bytes.to_tensor(-1),
-            "ends_byte": end_bytes.to_tensor(-1),
-            "text": self.tokenizer.detokenize(ids),
-        }
-
-
 @pytest.fixture(scope="module")
 def exported(trained, tmp_path_factory):
-    """Loaded from a folder that is deleted, exported, and the export moved."""
-    folder = tmp_path_factory.mktemp("wordpiece")
-    WordPieceTokenizer(trained.vocabulary, match_control_symbols=True).save(folder / "files")
-    module = Exported(load_tokenizer(folder / "files"))
-    tf.saved_model.save(module, str(folder / "first"), signatures={"serving_default": module.run})
-    shutil.rmtree(folder / "files")
-    shutil.move(folder / "first", folder / "moved")
-    return module, folder / "moved"
-
-
-def as_lists(outputs):
-    return {
-        name: [text.decode() for text in value.numpy()]
-        if value.dtype == tf.string
-        else value.numpy().tolist()
-        for name, value in outputs.items()
-    }
+    tokenizer = WordPieceTokenizer(trained.vocabulary, match_control_symbols=True)
+    return export_and_move(tokenizer, load_tokenizer, tmp_path_factory.mktemp("wordpiece"))
 
 
 def test_eager_graph_and_export_agree(exported):
-    module, folder = exported
-    eager = as_lists(module.run.python_function(tf.constant(TEXTS)))
-    assert eager["ids"] == eager["same_ids"]
-    assert as_lists(module.run(tf.constant(TEXTS))) == eager
-    loaded = tf.saved_model.load(str(folder))
-    assert as_lists(loaded.signatures["serving_default"](text=tf.constant(TEXTS))) == eager
+    assert_all_ways_agree(*exported, TEXTS)
 
 
 def test_export_runs_without_python(exported, c_serve):  # noqa: F811
@@ -135,14 +97,7 @@ def test_export_runs_without_python(exported, c_serve):  # noqa: F811
 
 
 def test_export_holds_no_table_no_variable_and_no_xla(exported):
-    _, folder = exported
-    saved = saved_model_pb2.SavedModel.FromString(Path(folder, "saved_model.pb").read_bytes())
-    graph = saved.meta_graphs[0].graph_def
-    nodes = [*graph.node, *(node for f in graph.library.function for node in f.node_def)]
-    forbidden = ("PyFunc", "HashTable", "LookupTable", "Xla", "Variable")
-    assert {node.op for node in nodes if any(word in node.op for word in forbidden)} == set()
-    reading_variables = {"/device:CPU:0", "/device:CPU:*"}  # there are none, but a saver
-    assert {node.device for node in nodes} - reading_variables == {""}
+    assert_stateless(exported[1])
 
 
 def test_works_in_tf_data(trained):
