@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras_transformer.generation.constraints import Constraints
 from keras_transformer.generation.greedy import greedy_search
 from keras_transformer.generation.growth import Grow, search_loop
-from keras_transformer.generation.hypotheses import Hypotheses, ended
+from keras_transformer.generation.hypotheses import Hypotheses
 from keras_transformer.generation.hypotheses import length_penalty as penalty
 from keras_transformer.generation.step import (
     State,
@@ -16,6 +16,7 @@ from keras_transformer.generation.step import (
     keep_shapes,
     vocabulary_size,
 )
+from keras_transformer.generation.stops import Stops
 from keras_transformer.generation.top_k import wide_top_k
 
 _IMPOSSIBLE = float("-inf")
@@ -28,9 +29,8 @@ class BeamState(NamedTuple):
     last_ids: tf.Tensor  # int32 [batch * beam]: what the model is fed next
     live_ids: tf.Tensor  # int32 [batch, beam, max_length]: best first, never with EOS
     live_log_probs: tf.Tensor  # float32 [batch, beam]: falling; -inf where no hypothesis is
-    finished_ids: tf.Tensor  # int32 [batch, n_best, max_length]: best first, EOS left out
-    finished_scores: tf.Tensor  # float32 [batch, n_best]: falling; -inf where none is
-    finished_log_probs: tf.Tensor  # float32 [batch, n_best]
+    live_stop_states: tf.Tensor  # int32 [batch, beam]
+    finished: Hypotheses  # best first; fillers where none is
     done: tf.Tensor  # bool [batch]: the finished ones of this row are final
     model_state: State
 
@@ -49,6 +49,8 @@ def beam_search(
     max_lengths: tf.Tensor | None = None,
     min_lengths: tf.Tensor | None = None,
     forbidden_ids: tuple[int, ...] = (),
+    must_end: bool = True,
+    stops: Stops | None = None,
     length_penalty: float | tf.Tensor = 0.6,
     grow: Grow | None = None,
 ) -> Hypotheses:
@@ -67,7 +69,9 @@ def beam_search(
     and in a batch.
 
     A hypothesis at its maximum length has only EOS to go on with, at EOS's log-probability. So
-    all results end with EOS and all scores are those of whole sequences under the model.
+    all results end with EOS and all scores are those of whole sequences under the model. Unless
+    texts need not end (`must_end`): then all that have come to the maximum length compete for the
+    finished places as they are.
 
     Ties go to the earlier finished hypothesis, then to the lower beam, then to the likelier token
     of that step, then to the lower id.
@@ -82,14 +86,17 @@ def beam_search(
         beam_size: number of live hypotheses a sentence.
         bos_id: the id that is fed first; an int, or int32 [batch] to continue prompts.
         eos_id: ends a text.
-        pad_id: fills up the result; never emitted (unless it is the EOS id).
+        pad_id: fills up the result; never emitted (unless it is the EOS id). -1 where the
+            vocabulary has none.
         max_length: width of the result; an int or an int32 scalar.
         n_best: number of results a sentence, from 1 to `beam_size`; where fewer exist, fillers
             with score `-inf` follow.
         max_lengths: int32 [batch], a row's own limit on its number of tokens, EOS counted; at
-            most `max_length`.
+            most `max_length`. 0 leaves only fillers.
         min_lengths: int32 [batch], the number of tokens before EOS that a row must have.
         forbidden_ids: ids never emitted besides PAD, such as BOS and UNK.
+        must_end: whether every text ends with EOS; see `greedy_search`.
+        stops: sequences of tokens that end a text as EOS does; they stay part of it.
         length_penalty: alpha, 0 or more; a scalar or float32 [batch].
         grow: gives the state more room; see `greedy_search`.
 
@@ -127,6 +134,8 @@ def beam_search(
             max_lengths=max_lengths,
             min_lengths=min_lengths,
             forbidden_ids=forbidden_ids,
+            must_end=must_end,
+            stops=stops,
             length_penalty=length_penalty,
             grow=grow,
         )
@@ -137,6 +146,8 @@ def beam_search(
         max_length=max_length,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
+        must_end=must_end,
+        stops=stops,
     )
     alpha = tf.cast(length_penalty, tf.float32)
     # The penalty that a live log-probability can at best be divided by: that of the greatest
@@ -169,28 +180,30 @@ def beam_search(
         ids = tf.gather(ids, best, batch_dims=1)  # [batch, 2 * beam]
         parents = best // choices  # [batch, 2 * beam]
         texts = tf.gather(beams.live_ids, parents, batch_dims=1)  # [batch, 2 * beam, max_length]
-        is_end = ids == eos_id  # [batch, 2 * beam]
+        texts = tf.where(positions == length, ids[..., None], texts)
+        stop_states = tf.gather(beams.live_stop_states, parents, batch_dims=1)  # [batch, 2 * beam]
+        stop_states = constraints.follow(stop_states, ids)
+        is_end = constraints.ends(ids, stop_states)  # [batch, 2 * beam]
+        at_limit = constraints.at_limit(length)  # [batch] or [1]
 
         # Those that end compete with the finished ones, which come first and so win ties.
-        counts = is_end & ~beams.done[:, None]
+        counts = (is_end | at_limit[:, None]) & ~beams.done[:, None]  # [batch, 2 * beam]
         scores = tf.where(counts, log_probs / penalty(length, alpha), _IMPOSSIBLE)
-        scores = tf.concat([beams.finished_scores, scores], axis=1)  # [batch, n_best + 2 * beam]
-        finished_scores, kept = tf.math.top_k(scores, n_best)  # [batch, n_best]
-        finished_log_probs = tf.gather(
-            tf.concat([beams.finished_log_probs, log_probs], axis=1), kept, batch_dims=1
-        )  # [batch, n_best]
-        finished_ids = tf.gather(
-            tf.concat([beams.finished_ids, texts], axis=1), kept, batch_dims=1
-        )  # [batch, n_best, max_length]
+        lengths = tf.zeros_like(ids) + length
+        ending = Hypotheses(texts, scores, lengths, log_probs, stop_states)
+        both = Hypotheses(
+            *(tf.concat(pair, axis=1) for pair in zip(beams.finished, ending, strict=True))
+        )  # [batch, n_best + 2 * beam, ...]
+        _, kept = tf.math.top_k(both.scores, n_best)  # [batch, n_best]
+        finished = Hypotheses(*(tf.gather(tensor, kept, batch_dims=1) for tensor in both))
 
         # Those that do not end live on.
         live_log_probs, kept = tf.math.top_k(
             tf.where(is_end, _IMPOSSIBLE, log_probs), beam_size
         )  # [batch, beam]
+        live_ids = tf.gather(texts, kept, batch_dims=1)  # [batch, beam, max_length]
         ids = tf.gather(ids, kept, batch_dims=1)  # [batch, beam]
         rows = first_rows + tf.gather(parents, kept, batch_dims=1)  # [batch, beam]
-        live_ids = tf.gather(texts, kept, batch_dims=1)  # [batch, beam, max_length]
-        live_ids = tf.where(positions == length, ids[..., None], live_ids)
         model_state = model.reorder(model_state, tf.reshape(rows, [-1]))  # rows: [batch * beam]
 
         attainable = live_log_probs[:, 0] / kindest_penalty  # [batch]
@@ -200,10 +213,9 @@ def beam_search(
                 last_ids=tf.reshape(ids, [-1]),  # [batch * beam]
                 live_ids=live_ids,
                 live_log_probs=live_log_probs,
-                finished_ids=finished_ids,
-                finished_scores=finished_scores,
-                finished_log_probs=finished_log_probs,
-                done=beams.done | (finished_scores[:, -1] >= attainable),
+                live_stop_states=tf.gather(stop_states, kept, batch_dims=1),  # [batch, beam]
+                finished=finished,
+                done=beams.done | at_limit | (finished.scores[:, -1] >= attainable),
                 model_state=keep_shapes(model_state, beams.model_state),
             ),
         )
@@ -216,17 +228,17 @@ def beam_search(
         last_ids=tf.repeat(first_ids, beam_size),  # [batch * beam]
         live_ids=tf.fill([batch_size, beam_size, max_length], pad_id),
         live_log_probs=tf.tile(only_first, [batch_size, 1]),  # [batch, beam]
-        finished_ids=tf.fill([batch_size, n_best, max_length], pad_id),
-        finished_scores=tf.fill([batch_size, n_best], _IMPOSSIBLE),
-        finished_log_probs=tf.fill([batch_size, n_best], _IMPOSSIBLE),
-        done=tf.fill([batch_size], False),
+        live_stop_states=tf.tile(
+            constraints.first_stop_states(batch_size)[:, None], [1, beam_size]
+        ),  # [batch, beam]
+        finished=Hypotheses(
+            ids=tf.fill([batch_size, n_best, max_length], pad_id),
+            scores=tf.fill([batch_size, n_best], _IMPOSSIBLE),
+            lengths=tf.fill([batch_size, n_best], 0),
+            log_probs=tf.fill([batch_size, n_best], _IMPOSSIBLE),
+            stop_states=tf.tile(constraints.first_stop_states(batch_size)[:, None], [1, n_best]),
+        ),
+        done=tf.fill([batch_size], False) | constraints.at_limit(0),
         model_state=as_tensors(state),
     )
-    beams = search_loop(unfinished, advance, start, max_length=max_length, grow=grow)
-
-    ids, scores = beams.finished_ids, beams.finished_scores
-    tokens = (ids != pad_id) & (ids != eos_id)  # [batch, n_best, max_length]
-    lengths = tf.reduce_sum(tf.cast(tokens, tf.int32), axis=-1) + 1  # [batch, n_best]
-    lengths = tf.where(scores > _IMPOSSIBLE, lengths, 0)
-    ids = ended(ids, lengths, eos_id=eos_id, pad_id=pad_id)
-    return Hypotheses(ids, scores, lengths, beams.finished_log_probs)
+    return search_loop(unfinished, advance, start, max_length=max_length, grow=grow).finished

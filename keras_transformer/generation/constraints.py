@@ -1,9 +1,11 @@
-"""Which tokens may come next: ids never emitted, no end too early, an end in time."""
+"""What may come next and what ends a text: ids never emitted, no end too early, an end in time."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import tensorflow as tf
+
+from keras_transformer.generation.stops import Stops
 
 
 @dataclass(frozen=True)
@@ -12,9 +14,11 @@ class Constraints:
 
     - PAD and `forbidden_ids` are never emitted.
     - EOS is not emitted while a text would have fewer than `min_lengths` tokens before it.
-    - The last place that `max_lengths` leaves is open to EOS only. It costs its log-probability
-      like any other, so a text that was cut short is still a whole sequence under the model and
-      its score can be compared. Where the two rules clash, the maximum wins.
+    - A text has at most `max_lengths` tokens. If it `must_end`, the last place is open to EOS only.
+      It costs its log-probability like any other, so a text that was cut short is still a whole
+      sequence under the model and its score can be compared. Where the two rules clash, the
+      maximum wins. A text that need not end is just over at its maximum.
+    - A text is over when it has come to a final state of `stops`.
 
     The model's log-probabilities are not renormalised after a token is ruled out, so scores stay
     those of the model.
@@ -25,6 +29,8 @@ class Constraints:
     forbidden_ids: tuple[int, ...]
     max_lengths: tf.Tensor  # int32 [batch], or [1] where all rows share one limit; EOS counted
     min_lengths: tf.Tensor | None  # int32 [batch]: tokens before EOS
+    must_end: bool
+    stops: Stops | None
 
     @classmethod
     def create(
@@ -36,6 +42,8 @@ class Constraints:
         max_length: int | tf.Tensor,
         max_lengths: tf.Tensor | None,
         min_lengths: tf.Tensor | None,
+        must_end: bool = True,
+        stops: Stops | None = None,
     ) -> "Constraints":
         """Checks the arguments that every search takes and puts them in one form."""
         if isinstance(max_length, int) and max_length < 1:
@@ -48,19 +56,37 @@ class Constraints:
             limits = tf.minimum(limits, tf.cast(max_lengths, tf.int32))  # [batch]
         if min_lengths is not None:
             min_lengths = tf.cast(min_lengths, tf.int32)
-        padding = () if pad_id == eos_id else (pad_id,)
-        return cls(eos_id, pad_id, (*padding, *forbidden_ids), limits, min_lengths)
+        padding = () if pad_id in (eos_id, -1) else (pad_id,)
+        forbidden_ids = (*padding, *forbidden_ids)
+        return cls(eos_id, pad_id, forbidden_ids, limits, min_lengths, must_end, stops)
 
     def bias(self, length: tf.Tensor, vocab_size: int) -> tf.Tensor:
         """What to add to the log-probabilities of the token that makes texts `length` long.
 
         Returns: float32 [batch, vocab], or [1, vocab] where all rows are alike.
         """
-        at_end = length >= self.max_lengths  # [batch] or [1]
-        rule = tf.cast(at_end, tf.int32) * _ONLY_END
+        must_end = self.at_limit(length) & self.must_end  # [batch] or [1]
+        rule = tf.cast(must_end, tf.int32) * _ONLY_END
         if self.min_lengths is not None:
-            rule = tf.where(~at_end & (length <= self.min_lengths), _NO_END, rule)
+            rule = tf.where(~must_end & (length <= self.min_lengths), _NO_END, rule)
         return tf.gather(self._biases(vocab_size), rule)
+
+    def at_limit(self, length: tf.Tensor) -> tf.Tensor:
+        """In which rows a text of `length` tokens can get no longer: bool [batch] or [1]."""
+        return length >= self.max_lengths
+
+    def first_stop_states(self, rows: int | tf.Tensor) -> tf.Tensor:
+        """The stop states of texts without a token: int32 [rows]."""
+        return tf.fill([rows], 0) + (0 if self.stops is None else self.stops.start)
+
+    def follow(self, stop_states: tf.Tensor, ids: tf.Tensor) -> tf.Tensor:
+        """The stop states, int32 [...], after one more token of each text."""
+        return stop_states if self.stops is None else self.stops.follow(stop_states, ids)
+
+    def ends(self, ids: tf.Tensor, stop_states: tf.Tensor) -> tf.Tensor:
+        """Which texts end with the tokens that led to these stop states: bool [...]."""
+        ends = ids == self.eos_id
+        return ends if self.stops is None else ends | self.stops.final(stop_states)
 
     def _biases(self, vocab_size: int) -> np.ndarray:  # [3, vocab], a constant of the graph
         for name, token in (("eos_id", self.eos_id), *(("id", i) for i in self.forbidden_ids)):

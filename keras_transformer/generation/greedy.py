@@ -5,8 +5,9 @@ import tensorflow as tf
 from keras_transformer.generation.constraints import Constraints
 from keras_transformer.generation.growth import Grow
 from keras_transformer.generation.hypotheses import Hypotheses
-from keras_transformer.generation.loop import LoopState, generate
+from keras_transformer.generation.loop import LoopState, TokenLoop
 from keras_transformer.generation.step import State, StepModel
+from keras_transformer.generation.stops import Stops
 
 
 def greedy_search(
@@ -21,6 +22,8 @@ def greedy_search(
     max_lengths: tf.Tensor | None = None,
     min_lengths: tf.Tensor | None = None,
     forbidden_ids: tuple[int, ...] = (),
+    must_end: bool = True,
+    stops: Stops | None = None,
     length_penalty: float | tf.Tensor = 0.0,
     grow: Grow | None = None,
 ) -> Hypotheses:
@@ -35,12 +38,16 @@ def greedy_search(
         batch_size: number of rows, at least 1; an int or an int32 scalar.
         bos_id: the id that is fed first; an int, or int32 [batch] to continue prompts.
         eos_id: ends a text.
-        pad_id: fills up the result; never emitted (unless it is the EOS id).
+        pad_id: fills up the result; never emitted (unless it is the EOS id). -1 where the
+            vocabulary has none; the model is then fed -1 for rows that have ended.
         max_length: width of the result; an int or an int32 scalar.
         max_lengths: int32 [batch], a row's own limit on its number of tokens, EOS counted; at
-            most `max_length`. The last place it leaves is EOS's (see `Constraints`).
+            most `max_length`. 0 gives no token at all.
         min_lengths: int32 [batch], the number of tokens before EOS that a row must have.
         forbidden_ids: ids never emitted besides PAD, such as BOS and UNK.
+        must_end: whether every text ends with EOS: the last place that a limit leaves is then
+            EOS's (see `Constraints`). If not, a text at its limit is just over, without EOS.
+        stops: sequences of tokens that end a text as EOS does; they stay part of it.
         length_penalty: alpha of the reported scores, a scalar or float32 [batch]; it changes
             nothing in what is found.
         grow: the model's function that gives a state room for more tokens. Then `state` has room
@@ -69,12 +76,11 @@ def greedy_search(
         max_length=max_length,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
+        must_end=must_end,
+        stops=stops,
     )
-    return generate(
-        model,
+    return TokenLoop(model, likeliest_token, constraints).run(
         state,
-        _likeliest,
-        constraints,
         batch_size=batch_size,
         bos_id=bos_id,
         max_length=max_length,
@@ -83,7 +89,8 @@ def greedy_search(
     )
 
 
-def _likeliest(
+def likeliest_token(
     logits: tf.Tensor, log_probs: tf.Tensor, bias: tf.Tensor, loop: LoopState
 ) -> tf.Tensor:
-    return tf.argmax(log_probs + bias, axis=-1, output_type=tf.int32)  # [batch]
+    """What greedy search chooses, see `Choose`: int32 [batch]."""
+    return tf.argmax(log_probs + bias, axis=-1, output_type=tf.int32)

@@ -8,14 +8,18 @@ import tensorflow as tf
 class Hypotheses(NamedTuple):
     """Finished texts, best first. Greedy search and sampling give one a row (`n_best` = 1).
 
+    A text ends with EOS, unless it may stand without (`must_end`) and has come to its limit, or it
+    was ended by one of `stops`.
+
     Where a row has fewer than `n_best` hypotheses, fillers stand at the end: only PAD, length 0,
     score and log-probability `-inf`.
     """
 
-    ids: tf.Tensor  # int32 [batch, n_best, max_length]: tokens, EOS, then only PAD
+    ids: tf.Tensor  # int32 [batch, n_best, max_length]: tokens, then only PAD
     scores: tf.Tensor  # float32 [batch, n_best]: log_probs / length_penalty(lengths)
     lengths: tf.Tensor  # int32 [batch, n_best]: number of tokens, EOS among them
     log_probs: tf.Tensor  # float32 [batch, n_best]: sum over the tokens, EOS among them
+    stop_states: tf.Tensor  # int32 [batch, n_best]: of `Stops`; 0 without
 
 
 def length_penalty(length: tf.Tensor | int, alpha: tf.Tensor | float) -> tf.Tensor:
@@ -28,16 +32,3 @@ def length_penalty(length: tf.Tensor | int, alpha: tf.Tensor | float) -> tf.Tens
     2.0
     """
     return tf.pow((5.0 + tf.cast(length, tf.float32)) / 6.0, tf.cast(alpha, tf.float32))
-
-
-def ended(ids: tf.Tensor, lengths: tf.Tensor, *, eos_id: int, pad_id: int) -> tf.Tensor:
-    """Puts EOS in the last place of each hypothesis and PAD behind it.
-
-    Args:
-        ids: int32 [..., max_length].
-        lengths: int32 [...], EOS counted; 0 makes a row of PAD.
-    """
-    positions = tf.range(1, tf.shape(ids)[-1] + 1)  # [max_length]
-    lengths = lengths[..., None]  # [..., 1]
-    ids = tf.where(positions < lengths, ids, pad_id)
-    return tf.where(positions == lengths, eos_id, ids)  # [..., max_length]

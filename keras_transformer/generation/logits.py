@@ -9,7 +9,10 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.generation.top_k import wide_top_k
+
 _IMPOSSIBLE = float("-inf")
+_FEW = 64  # no more than this is what top_k usually is
 
 
 def forbid(logits: tf.Tensor, ids: Sequence[int]) -> tf.Tensor:
@@ -69,53 +72,74 @@ def temperature(logits: tf.Tensor, value: float | tf.Tensor | None) -> tf.Tensor
     return tf.where(value > 0, tf.where(value == 1.0, logits, divided), greedy)
 
 
-def top_k(logits: tf.Tensor, k: int | tf.Tensor | None) -> tf.Tensor:
-    """Keeps the `k` likeliest tokens (Fan et al. 2018, "Hierarchical Neural Story Generation").
+def likeliest(
+    logits: tf.Tensor,
+    *,
+    top_k: int | tf.Tensor | None = None,
+    top_p: float | tf.Tensor | None = None,
+) -> tf.Tensor:
+    """Keeps the `top_k` likeliest tokens, and of these the fewest that reach `top_p` together.
 
-    None or 0 is off, more than the vocabulary keeps all, and of equal logits the lower id is kept
-    first, so that 1 is greedy.
+    Fan et al. 2018, "Hierarchical Neural Story Generation"; Holtzman et al. 2020, "The Curious Case
+    of Neural Text Degeneration", section 3.1 ("nucleus"). One token is always kept, and of equal
+    logits the lower id first.
 
-    >>> top_k(tf.constant([[2.0, 3.0, 1.0]]), 2).numpy().tolist()
+    Args:
+        logits: float32 [rows, vocab].
+        top_k: None or 0 is off, 1 is greedy, more than the vocabulary keeps all.
+        top_p: None or 1 is off, 0 keeps the likeliest token alone. The probability is that among
+            the tokens which `top_k` leaves.
+
+    >>> likeliest(tf.constant([[2.0, 3.0, 1.0]]), top_k=2).numpy().tolist()
     [[2.0, 3.0, -inf]]
-    """
-    if k is None:
-        return logits
-    vocab_size = logits.shape[-1]
-    if isinstance(k, int):
-        if k < 0:
-            raise ValueError(f"top_k is {k}; it must be 0 (off) or more.")
-        if k == 0 or k >= vocab_size:
-            return logits
-        ordered = tf.math.top_k(logits, k).values  # [rows, k]
-    else:
-        ordered = _falling(logits)  # [rows, vocab]
-    k = tf.cast(k, tf.int32)
-    k = tf.where(k > 0, tf.minimum(k, vocab_size), vocab_size)
-    return _keep_likeliest(logits, ordered, _per_row(k))
-
-
-def top_p(logits: tf.Tensor, p: float | tf.Tensor | None) -> tf.Tensor:
-    """Keeps the fewest tokens that together have at least the probability `p` ("nucleus").
-
-    Holtzman et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1. None or 1 is
-    off; 0 keeps the likeliest token alone. One token is always kept.
-
-    >>> top_p(tf.constant([[1.0, 3.0, 2.0]]), 0.7).numpy().tolist()
+    >>> likeliest(tf.constant([[1.0, 3.0, 2.0]]), top_p=0.7).numpy().tolist()
     [[-inf, 3.0, 2.0]]
     """
-    if p is None:
+    if isinstance(top_k, int) and top_k < 0:
+        raise ValueError(f"top_k is {top_k}; it must be 0 (off) or more.")
+    if isinstance(top_p, int | float) and not 0 <= top_p <= 1:
+        raise ValueError(f"top_p is {top_p}; it must be from 0 to 1 (1: off).")
+    k = _per_row(tf.cast(0 if top_k is None else top_k, tf.int32))  # [rows or 1, 1]
+    p = _per_row(tf.cast(1.0 if top_p is None else top_p, tf.float32))  # [rows or 1, 1]
+
+    def among(width: int) -> tf.Tensor:
+        """The answer by sorting the `width` likeliest tokens alone."""
+        ordered = wide_top_k(logits, width)[0]  # [rows, width], falling
+        ranks = tf.range(width)
+        ordered = tf.where((k <= 0) | (ranks < k), ordered, _IMPOSSIBLE)
+        before = tf.cumsum(tf.nn.softmax(ordered), axis=-1, exclusive=True)  # [rows, width]
+        kept = (ordered > _IMPOSSIBLE) & ((p >= 1.0) | (before < p) | (ranks == 0))
+        number = tf.reduce_sum(tf.cast(kept, tf.int32), axis=-1, keepdims=True)  # [rows, 1]
+        return _keep_likeliest(logits, ordered, tf.maximum(number, 1))
+
+    vocab_size = logits.shape[-1]
+    few = min(_FEW, vocab_size)
+    # Sorting a large vocabulary costs as much as a small model's step.
+    return tf.cond(
+        tf.reduce_all((k <= 0) & (p >= 1.0)),
+        lambda: logits,
+        lambda: tf.cond(
+            tf.reduce_all((k > 0) & (k <= few)), lambda: among(few), lambda: among(vocab_size)
+        ),
+    )
+
+
+def min_p(logits: tf.Tensor, value: float | tf.Tensor | None) -> tf.Tensor:
+    """Keeps tokens of at least `value` times the likeliest one's probability.
+
+    Nguyen et al. 2024, "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM
+    Outputs", section 3. None or 0 is off; 1 leaves the likeliest token and its equals.
+
+    >>> min_p(tf.math.log([[0.5, 0.2, 0.3]]), 0.5).numpy().round(2).tolist()
+    [[-0.69, -inf, -1.2]]
+    """
+    if value is None:
         return logits
-    if isinstance(p, int | float):
-        if not 0 <= p <= 1:
-            raise ValueError(f"top_p is {p}; it must be from 0 to 1 (1: off).")
-        if p == 1:
-            return logits
-    p = _per_row(tf.cast(p, tf.float32))  # [rows, 1]
-    ordered = _falling(logits)  # [rows, vocab]
-    before = tf.cumsum(tf.nn.softmax(ordered), axis=-1, exclusive=True)  # [rows, vocab]
-    wanted = tf.reduce_sum(tf.cast(before < p, tf.int32), axis=-1, keepdims=True)  # [rows, 1]
-    wanted = tf.where(p < 1.0, tf.maximum(wanted, 1), logits.shape[-1])
-    return _keep_likeliest(logits, ordered, wanted)
+    if isinstance(value, int | float) and not 0 <= value <= 1:
+        raise ValueError(f"min_p is {value}; it must be from 0 (off) to 1.")
+    least = tf.math.log(_per_row(tf.cast(value, tf.float32)))  # [rows or 1, 1]; -inf: off
+    best = tf.reduce_max(logits, axis=-1, keepdims=True)  # [rows, 1]
+    return tf.where(logits >= best + least, logits, _IMPOSSIBLE)
 
 
 def repetition_penalty(
@@ -130,7 +154,7 @@ def repetition_penalty(
         logits: float32 [rows, vocab].
         previous_ids: int32 [rows, length]; PAD in it does not count as used.
         penalty: above 0; a number or float32 [rows].
-        pad_id: fills up `previous_ids`.
+        pad_id: fills up `previous_ids`; it need not be in the vocabulary.
 
     >>> repetition_penalty(tf.constant([[1.0, 4.0, 1.0]]), [[1]], 2.0, pad_id=0).numpy().tolist()
     [[1.0, 2.0, 1.0]]
@@ -142,35 +166,33 @@ def repetition_penalty(
             raise ValueError(f"repetition_penalty is {penalty}; it must be above 0 (1: off).")
         if penalty == 1:
             return logits
-    penalty = _per_row(tf.cast(penalty, tf.float32))  # [rows, 1]
-    previous_ids = tf.cast(previous_ids, tf.int32)
-    rows = tf.zeros_like(previous_ids) + tf.range(tf.shape(logits)[0])[:, None]  # [rows, length]
-    times_used = tf.scatter_nd(
-        tf.stack([rows, previous_ids], axis=-1),  # [rows, length, 2]
-        tf.cast(previous_ids != pad_id, tf.int32),
-        tf.shape(logits),
-    )  # [rows, vocab]
-    penalised = tf.where(logits > 0, logits / penalty, logits * penalty)
-    return tf.where(times_used > 0, penalised, logits)
+    penalty = _per_row(tf.cast(penalty, tf.float32))  # [rows or 1, 1]
+
+    def penalised() -> tf.Tensor:
+        ids = tf.cast(previous_ids, tf.int32)
+        real = ids != pad_id
+        rows = tf.zeros_like(ids) + tf.range(tf.shape(logits)[0])[:, None]  # [rows, length]
+        times_used = tf.scatter_nd(
+            tf.stack([rows, tf.where(real, ids, 0)], axis=-1),  # [rows, length, 2]
+            tf.cast(real, tf.int32),
+            tf.shape(logits),
+        )  # [rows, vocab]
+        lowered = tf.where(logits > 0, logits / penalty, logits * penalty)
+        return tf.ensure_shape(tf.where(times_used > 0, lowered, logits), logits.shape)
+
+    return tf.cond(tf.reduce_all(penalty == 1.0), lambda: logits, penalised)
 
 
 def _per_row(value: tf.Tensor) -> tf.Tensor:
     return tf.reshape(value, [-1, 1])  # [rows or 1, 1]
 
 
-def _falling(logits: tf.Tensor) -> tf.Tensor:
-    return tf.math.top_k(logits, logits.shape[-1]).values  # [rows, vocab]
-
-
 def _keep_likeliest(logits: tf.Tensor, ordered: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-    """Keeps `number [rows or 1, 1]` tokens a row, given the logits in falling order.
+    """Keeps `number [rows, 1]` tokens a row, given the likeliest logits in falling order.
 
     Tokens that tie with the last one kept are kept from the lower id on, until the number is full.
     """
-    ranks = tf.range(1, tf.shape(ordered)[-1] + 1)  # [vocab]
-    least = tf.reduce_max(  # the logit of rank `number`
-        tf.where(ranks >= number, ordered, _IMPOSSIBLE), axis=-1, keepdims=True
-    )  # [rows, 1]
+    least = tf.gather(ordered, number - 1, batch_dims=1)  # [rows, 1]: the logit of that rank
     above = logits > least  # [rows, vocab]
     tied = tf.cast(logits == least, tf.int32)
     places = number - tf.reduce_sum(tf.cast(above, tf.int32), axis=-1, keepdims=True)  # [rows, 1]

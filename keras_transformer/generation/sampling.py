@@ -1,13 +1,68 @@
 """Sampling with a seed for each row."""
 
+from __future__ import annotations
+
+from dataclasses import dataclass
+
 import tensorflow as tf
 
 from keras_transformer.generation import logits as processors
 from keras_transformer.generation.constraints import Constraints
+from keras_transformer.generation.greedy import likeliest_token
 from keras_transformer.generation.growth import Grow
 from keras_transformer.generation.hypotheses import Hypotheses
-from keras_transformer.generation.loop import LoopState, generate
+from keras_transformer.generation.loop import LoopState, TokenLoop
 from keras_transformer.generation.step import State, StepModel
+from keras_transformer.generation.stops import Stops
+
+Option = float | tf.Tensor | None
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Draws the next token of each row by the probabilities that the processors leave.
+
+    A `Choose` of `TokenLoop`; see `sample` for the fields.
+    """
+
+    pad_id: int
+    seeds: tf.Tensor
+    first_number: int | tf.Tensor = 0
+    context_ids: tf.Tensor | None = None
+    temperature: Option = None
+    top_k: int | tf.Tensor | None = None
+    top_p: Option = None
+    min_p: Option = None
+    repetition_penalty: Option = None
+
+    def __call__(
+        self, logits: tf.Tensor, log_probs: tf.Tensor, bias: tf.Tensor, loop: LoopState
+    ) -> tf.Tensor:
+        if self.repetition_penalty is not None:
+            previous = tf.transpose(loop.ids)  # [batch, max_length]
+            if self.context_ids is not None:
+                previous = tf.concat([self.context_ids, previous], axis=1)
+            log_probs = tf.nn.log_softmax(
+                processors.repetition_penalty(
+                    logits, previous, self.repetition_penalty, pad_id=self.pad_id
+                )
+            )
+        if self.temperature is None:
+            return self._drawn(log_probs + bias, loop)
+        return tf.cond(
+            tf.reduce_all(tf.equal(self.temperature, 0)),
+            lambda: likeliest_token(logits, log_probs, bias, loop),
+            lambda: self._drawn(log_probs + bias, loop),
+        )
+
+    def _drawn(self, log_probs: tf.Tensor, loop: LoopState) -> tf.Tensor:
+        log_probs = processors.temperature(log_probs, self.temperature)
+        log_probs = processors.likeliest(log_probs, top_k=self.top_k, top_p=self.top_p)
+        log_probs = processors.min_p(log_probs, self.min_p)
+        numbers = self.first_number + loop.length
+        noise = gumbel_noise(self.seeds, numbers, log_probs.shape[-1])  # [batch, vocab]
+        # Gumbel-max trick: the argmax is distributed as softmax(log_probs).
+        return tf.argmax(log_probs + noise, axis=-1, output_type=tf.int32)  # [batch]
 
 
 def sample(
@@ -23,27 +78,37 @@ def sample(
     max_lengths: tf.Tensor | None = None,
     min_lengths: tf.Tensor | None = None,
     forbidden_ids: tuple[int, ...] = (),
-    temperature: float | tf.Tensor | None = None,
+    must_end: bool = True,
+    stops: Stops | None = None,
+    first_number: int | tf.Tensor = 0,
+    context_ids: tf.Tensor | None = None,
+    temperature: Option = None,
     top_k: int | tf.Tensor | None = None,
-    top_p: float | tf.Tensor | None = None,
-    repetition_penalty: float | tf.Tensor | None = None,
+    top_p: Option = None,
+    min_p: Option = None,
+    repetition_penalty: Option = None,
     grow: Grow | None = None,
 ) -> Hypotheses:
     """Draws each token at random, by the probabilities that the processors leave.
 
-    The random numbers of a row come from its own seed and the step alone, so a row gives the same
-    text alone and in any batch. Processors act in the order repetition penalty, forbidden ids and
-    lengths, temperature, top-k, top-p; each may be None (off), a number, or a tensor [batch].
+    The random numbers of a row come from its own seed and the token's number alone, so a row gives
+    the same text alone and in any batch. Processors act in the order repetition penalty, forbidden
+    ids and lengths, temperature, top-k, top-p, min-p; each may be None (off), a number, or a tensor
+    [batch].
 
     Args:
         seeds: int32 or int64 [batch].
+        first_number: number of the first token drawn, by which its random numbers are known; an
+            int, or int32 [batch] for texts that are continued.
+        context_ids: int32 [batch, length], filled up with PAD on either side: what the repetition
+            penalty counts as used beside the emitted tokens, such as a prompt.
         temperature: 1 is off, 0 is greedy; see `logits.temperature`.
-        top_k: 0 is off, 1 is greedy; see `logits.top_k`.
-        top_p: 1 is off, 0 is greedy; see `logits.top_p`.
-        repetition_penalty: 1 is off; of the emitted tokens, not of a prompt; see
-            `logits.repetition_penalty`.
+        top_k: 0 is off, 1 is greedy; see `logits.likeliest`.
+        top_p: 1 is off, 0 is greedy; see `logits.likeliest`.
+        min_p: 0 is off; see `logits.min_p`.
+        repetition_penalty: 1 is off; see `logits.repetition_penalty`.
         model, state, batch_size, bos_id, eos_id, pad_id, max_length, max_lengths, min_lengths,
-            forbidden_ids, grow: as for `greedy_search`.
+            forbidden_ids, must_end, stops, grow: as for `greedy_search`.
 
     Returns:
         `Hypotheses` with `n_best` = 1; scores and log-probabilities are the model's own, without
@@ -60,7 +125,6 @@ def sample(
     >>> found.ids.numpy().tolist()
     [[[4, 5, 6, 0, 0]]]
     """
-    seeds = tf.convert_to_tensor(seeds)
     constraints = Constraints.create(
         eos_id=eos_id,
         pad_id=pad_id,
@@ -68,49 +132,42 @@ def sample(
         max_length=max_length,
         max_lengths=max_lengths,
         min_lengths=min_lengths,
+        must_end=must_end,
+        stops=stops,
     )
-
-    def draw(
-        logits: tf.Tensor, log_probs: tf.Tensor, bias: tf.Tensor, loop: LoopState
-    ) -> tf.Tensor:
-        if repetition_penalty is not None:
-            previous = tf.transpose(loop.ids)  # [batch, max_length]
-            log_probs = tf.nn.log_softmax(
-                processors.repetition_penalty(logits, previous, repetition_penalty, pad_id=pad_id)
-            )
-        log_probs += bias
-        log_probs = processors.temperature(log_probs, temperature)
-        log_probs = processors.top_k(log_probs, top_k)
-        log_probs = processors.top_p(log_probs, top_p)
-        noise = gumbel_noise(seeds, loop.length, log_probs.shape[-1])  # [batch, vocab]
-        # Gumbel-max trick: the argmax is distributed as softmax(log_probs).
-        return tf.argmax(log_probs + noise, axis=-1, output_type=tf.int32)  # [batch]
-
-    return generate(
-        model,
-        state,
-        draw,
-        constraints,
-        batch_size=batch_size,
-        bos_id=bos_id,
-        max_length=max_length,
-        alpha=0.0,
-        grow=grow,
+    draw = Draw(
+        pad_id=pad_id,
+        seeds=tf.convert_to_tensor(seeds),
+        first_number=first_number,
+        context_ids=context_ids,
+        temperature=temperature,
+        top_k=top_k,
+        top_p=top_p,
+        min_p=min_p,
+        repetition_penalty=repetition_penalty,
+    )
+    return TokenLoop(model, draw, constraints).run(
+        state, batch_size=batch_size, bos_id=bos_id, max_length=max_length, grow=grow
     )
 
 
-def gumbel_noise(seeds: tf.Tensor, step: tf.Tensor, size: int) -> tf.Tensor:
-    """Standard Gumbel noise, float32 [rows, size], each row from its seed and the step only.
+def gumbel_noise(seeds: tf.Tensor, numbers: int | tf.Tensor, size: int) -> tf.Tensor:
+    """Standard Gumbel noise, float32 [rows, size], each row from its seed and its number only.
+
+    Args:
+        seeds: int32 or int64 [rows].
+        numbers: an integer for all rows, or integers [rows].
+        size: of the vocabulary.
 
     >>> gumbel_noise(tf.constant([1, 2]), 0, 5).shape.as_list()
     [2, 5]
     """
-    step = tf.cast(step, seeds.dtype)
+    numbers = tf.cast(numbers, seeds.dtype) + tf.zeros_like(seeds)  # [rows]
 
     def row(seed: tf.Tensor) -> tf.Tensor:
         return tf.random.stateless_uniform(
             [size],
-            seed=tf.stack([seed, step]),
+            seed=seed,
             minval=None,
             maxval=None,
             dtype=tf.uint32,
@@ -118,6 +175,10 @@ def gumbel_noise(seeds: tf.Tensor, step: tf.Tensor, size: int) -> tf.Tensor:
         )
 
     # Whole numbers, because XLA makes other fractions of the same bits.
-    bits = tf.map_fn(row, seeds, fn_output_signature=tf.TensorSpec([size], tf.uint32))
+    bits = tf.map_fn(
+        row,
+        tf.stack([seeds, numbers], axis=1),  # [rows, 2]
+        fn_output_signature=tf.TensorSpec([size], tf.uint32),
+    )
     uniform = (tf.cast(tf.bitwise.right_shift(bits, 9), tf.float32) + 0.5) * 2.0**-23  # in (0, 1)
     return -tf.math.log(-tf.math.log(uniform))  # [rows, size]

@@ -14,14 +14,14 @@ def kept(logits):
 
 @pytest.mark.parametrize("off", [None, 0, 5, 99])
 def test_top_k_of_none_nought_or_all_leaves_everything(off):
-    np.testing.assert_array_equal(processors.top_k(LOGITS, off), LOGITS)
+    np.testing.assert_array_equal(processors.likeliest(LOGITS, top_k=off), LOGITS)
 
 
 @pytest.mark.parametrize("as_tensor", [False, True])
 def test_top_k_keeps_k_even_among_ties(as_tensor):
     for k, expected in ((1, [[1], [2]]), (2, [[1, 2], [2, 3]]), (3, [[1, 2, 4], [2, 3, 4]])):
         option = tf.fill([2], k) if as_tensor else k
-        filtered = processors.top_k(LOGITS, option)
+        filtered = processors.likeliest(LOGITS, top_k=option)
         assert kept(filtered) == expected
         np.testing.assert_array_equal(
             filtered.numpy()[filtered > -np.inf], LOGITS[filtered > -np.inf]
@@ -29,28 +29,31 @@ def test_top_k_keeps_k_even_among_ties(as_tensor):
 
 
 def test_top_k_is_each_rows_own():
-    assert kept(processors.top_k(LOGITS, tf.constant([0, 2]))) == [[0, 1, 2, 3, 4], [2, 3]]
-    assert kept(processors.top_k(LOGITS, tf.constant([99, 1]))) == [[0, 1, 2, 3, 4], [2]]
+    assert kept(processors.likeliest(LOGITS, top_k=tf.constant([0, 2]))) == [
+        [0, 1, 2, 3, 4],
+        [2, 3],
+    ]
+    assert kept(processors.likeliest(LOGITS, top_k=tf.constant([99, 1]))) == [[0, 1, 2, 3, 4], [2]]
 
 
 def test_top_p_keeps_the_fewest_that_reach_p():
     logits = tf.math.log([[0.1, 0.4, 0.3, 0.2], [0.97, 0.01, 0.01, 0.01]])
-    assert kept(processors.top_p(logits, 0.5)) == [[1, 2], [0]]
-    assert kept(processors.top_p(logits, 0.75)) == [[1, 2, 3], [0]]
-    assert kept(processors.top_p(logits, tf.constant([0.0, 1.0]))) == [[1], [0, 1, 2, 3]]
+    assert kept(processors.likeliest(logits, top_p=0.5)) == [[1, 2], [0]]
+    assert kept(processors.likeliest(logits, top_p=0.75)) == [[1, 2, 3], [0]]
+    assert kept(processors.likeliest(logits, top_p=tf.constant([0.0, 1.0]))) == [[1], [0, 1, 2, 3]]
 
 
 @pytest.mark.parametrize("as_tensor", [False, True])
 def test_top_p_of_nought_is_greedy_and_of_one_is_off(as_tensor):
     option = tf.constant if as_tensor else float
-    assert kept(processors.top_p(LOGITS, option(0.0))) == [[1], [2]]
-    np.testing.assert_array_equal(processors.top_p(LOGITS, option(1.0)), LOGITS)
+    assert kept(processors.likeliest(LOGITS, top_p=option(0.0))) == [[1], [2]]
+    np.testing.assert_array_equal(processors.likeliest(LOGITS, top_p=option(1.0)), LOGITS)
 
 
 def test_top_p_sees_no_tokens_that_are_ruled_out():
     logits = processors.forbid(LOGITS, [1, 2])
-    assert kept(processors.top_p(logits, 1.0)) == [[0, 3, 4], [0, 3, 4]]
-    assert kept(processors.top_p(logits, 0.5)) == [[4], [3, 4]]  # 3 and 4 have 0.498 each
+    assert kept(processors.likeliest(logits, top_p=1.0)) == [[0, 3, 4], [0, 3, 4]]
+    assert kept(processors.likeliest(logits, top_p=0.5)) == [[4], [3, 4]]  # 3 and 4 have 0.498 each
 
 
 def test_temperature_divides_up_to_a_shift():
@@ -113,8 +116,8 @@ def test_the_bias_of_a_search_says_what_the_processors_say():
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: processors.top_k(LOGITS, -1), "top_k is -1"),
-        (lambda: processors.top_p(LOGITS, 1.5), "top_p is 1.5"),
+        (lambda: processors.likeliest(LOGITS, top_k=-1), "top_k is -1"),
+        (lambda: processors.likeliest(LOGITS, top_p=1.5), "top_p is 1.5"),
         (lambda: processors.temperature(LOGITS, -0.1), "temperature is -0.1"),
         (lambda: processors.forbid(LOGITS, [5]), "Id 5 cannot be forbidden.* from 0 to 4"),
         (
