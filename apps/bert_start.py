@@ -1,9 +1,10 @@
 """Where a BERT command begins: a pretrained folder, or random weights and a new tokenizer."""
 
-import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+
+import pretrained
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.models import Bert, BertConfig
@@ -48,13 +49,7 @@ def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:
     Raises:
         ValueError: when the folder holds neither.
     """
-    config = Path(directory, "config.json")
-    if not config.is_file():
-        raise ValueError(
-            f"{directory} holds no model: there is no config.json in it. Give the folder of a "
-            "finished run, or a Hugging Face directory."
-        )
-    if "task" in json.loads(config.read_text(encoding="utf-8")):
+    if pretrained.is_run(directory):
         task = Task.load(directory)
         if not hasattr(task.model, "bert"):
             raise ValueError(f"{directory} is a {type(task).__name__}, which holds no BERT.")

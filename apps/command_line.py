@@ -28,7 +28,9 @@ def parse(
     """The command line as an instance of a dataclass; `--config FILE.yaml` sets fields too.
 
     A field ``batch_tokens`` is the flag ``--batch-tokens``; ``--print_config`` prints a YAML file
-    that gives the same run. The field named by ``positional`` stands without a flag, last.
+    that gives the same run. The field named by ``positional`` stands without a flag, last. A list
+    of texts has in its metadata how the flag takes them: ``{"nargs": "+"}`` for several at a time,
+    ``{"action": "append"}`` for one each time that it is given.
     """
     return options_class(**_values(options_class, description, positional))
 
@@ -61,7 +63,7 @@ def _values(
     parser = _Parser(description=description)
     helps = {
         param.arg_name: param.description
-        for part in options_class.__mro__  # a class's fields may be those of several
+        for part in reversed(options_class.__mro__)  # its own words come before its bases'
         if dataclasses.is_dataclass(part)
         for param in docstring_parser.parse_from_object(part).params
     }
@@ -103,11 +105,15 @@ def _add_flags(
     for field in dataclasses.fields(options_class):
         flag, text = "--" + field.name.replace("_", "-"), helps.get(field.name)
         default = field.default
+        if default is dataclasses.MISSING:
+            default = field.default_factory()
+        if several := dict(field.metadata):  # a list of texts
+            name = field.name if field.name == positional else flag
+            parser.add_argument(name, type=str, default=default, help=text, **several)
+            continue
         if field.name == positional:
             parser.add_argument(field.name, type=field.type, nargs="?", default=default, help=text)
             continue
-        if default is dataclasses.MISSING:
-            default = field.default_factory()
         if field.type in (bool, bool | None):
             action = ActionYesNo(no_prefix="no-")
             parser.add_argument(flag, action=action, default=default, help=text)

@@ -3,11 +3,13 @@
 import json
 import math
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import command_line
 import keras
+import yaml
 
 from keras_transformer.tasks.task import check_export_folder
 from keras_transformer.training import (
@@ -35,14 +37,43 @@ def check_folders(options: Any) -> None:
         )
 
 
+def check_unchanged(options: Any, names: Iterable[str]) -> None:
+    """Refuses to go on with a run whose place in its data other options would not find.
+
+    Args:
+        options: of the command.
+        names: the options that say what a batch is, and what an epoch.
+    """
+    if not options.resume:
+        return
+    file = Path(options.output, command_line.OPTIONS_FILE)
+    began_with = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for name in names:
+        old, new = began_with.get(name), getattr(options, name)
+        if new != old:
+            flag = name.replace("_", "-")
+            raise ValueError(
+                f"--{flag} is {new}, but the run in {options.output} began with {old}: a run that "
+                "is resumed keeps it."
+            )
+
+
 def schedule(
-    name: str, peak: float, warmup_steps: int, total_steps: int | None
+    name: str, peak: float, warmup_steps: int, total_steps: int | None, end_share: float = 0.0
 ) -> keras.optimizers.schedules.LearningRateSchedule:
-    """The course of the learning rate by its name in the options."""
+    """The course of the learning rate by its name in the options.
+
+    Args:
+        name: "inverse_sqrt", "linear" or "cosine".
+        peak: the highest rate.
+        warmup_steps: updates until the peak.
+        total_steps: updates in all; inverse_sqrt has no use for it.
+        end_share: share of the peak that linear and cosine end at.
+    """
     if name == "inverse_sqrt":
         return InverseSquareRootSchedule(peak, warmup_steps)
     kind = {"linear": LinearSchedule, "cosine": CosineSchedule}[name]
-    return kind(peak, warmup_steps, total_steps)
+    return kind(peak, warmup_steps, total_steps, end_share * peak)
 
 
 def fit(
@@ -51,19 +82,25 @@ def fit(
     valid_batches: Any,
     options: Any,
     scoring: ScoreCallback | None = None,
+    *,
+    epochs: int | None = None,
+    max_steps: int | None = None,
 ) -> None:
     """Trains, or goes on training, and leaves the best weights in the model.
 
     Args:
         model: built and compiled.
         batches: has the `dataset` to train on and its `clock`.
-        valid_batches: has the `dataset` to validate on.
+        valid_batches: has the `dataset` to validate on; None where `scoring` does.
         options: of the command: limits, `epochs`, `resume` and `output`.
         scoring: picks the best weights; without it the last ones stay.
+        epochs: passes over the `dataset`, if not those of the options.
+        max_steps: most updates, if not those of the options.
     """
     run = Path(options.output)
+    epochs, max_steps = epochs or options.epochs, max_steps or options.max_steps
     time_limit = TimeLimit(options.max_minutes or math.inf)
-    limits = [time_limit, *([StepLimit(options.max_steps)] if options.max_steps else [])]
+    limits = [time_limit, *([StepLimit(max_steps)] if max_steps else [])]
     scorers = [] if scoring is None else [scoring]
     checkpoint = TrainingCheckpoint(
         run / "checkpoints",
@@ -80,9 +117,9 @@ def fit(
     try:
         model.fit(
             batches.dataset,
-            validation_data=valid_batches.dataset,
+            validation_data=None if valid_batches is None else valid_batches.dataset,
             initial_epoch=first_epoch,
-            epochs=first_epoch if over else options.epochs,
+            epochs=first_epoch if over else epochs,
             verbose=0,
             shuffle=False,  # the batches are shuffled already
             callbacks=[

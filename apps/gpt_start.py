@@ -1,0 +1,111 @@
+"""Where a GPT command begins: a trained folder, or random weights and a new tokenizer."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pretrained
+
+from keras_transformer.checkpoints import load_byte_level_bpe, load_huggingface
+from keras_transformer.models import Gpt, GptConfig
+from keras_transformer.tasks import Task
+from keras_transformer.text import (
+    ByteLevelBPETokenizer,
+    CharacterTokenizer,
+    SentencePieceTokenizer,
+    Tokenizer,
+    load_tokenizer,
+)
+
+SENTENCEPIECE_FILE = "tokenizer.model"  # of Llama directories
+SUBWORDS = 8000  # ids of a new tokenizer of subwords where no number is given
+LONGEST_BLOCK = 1024  # where no other length is asked for
+
+
+class Start(NamedTuple):
+    """What a run begins with."""
+
+    model: Gpt
+    tokenizer: Tokenizer
+    start_id: int  # stands before a text
+
+
+def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
+    """The model and the tokenizer that a run begins with; the latter is saved in it at once.
+
+    Args:
+        options: of the command: where from, and how to build what is new.
+        texts: gives the texts that a new tokenizer learns from.
+
+    Raises:
+        ValueError: when `options.init` holds no model, or `options.block_size` is more than the
+            model takes.
+    """
+    folder = Path(options.output, "tokenizer")
+    if options.init is not None:
+        found = load_pretrained(options.init)
+        found.tokenizer.save(folder)
+    else:
+        if not options.resume:
+            new_tokenizer(options.tokenizer, texts(), options.vocab_size).save(folder)
+        tokenizer = load_tokenizer(folder)
+        found = Start(new_model(options, tokenizer), tokenizer, tokenizer.eos_id)
+    most = found.model.config.max_position_embeddings
+    if options.block_size is not None and options.block_size > most:
+        raise ValueError(
+            f"--block-size {options.block_size} is more than the model of "
+            f"{options.init or '--model'} takes, {most}."
+        )
+    return found
+
+
+def block_size(options: Any, model: Gpt) -> int:
+    """Tokens of a row."""
+    return options.block_size or min(model.config.max_position_embeddings, LONGEST_BLOCK)
+
+
+def load_pretrained(directory: str) -> Start:
+    """What a run's folder holds, or a Hugging Face directory of GPT-2's or Llama's kind.
+
+    Raises:
+        ValueError: when the folder holds neither.
+    """
+    if pretrained.is_run(directory):
+        task = Task.load(directory)
+        if not isinstance(task.model, Gpt):
+            raise ValueError(f"{directory} is a {type(task).__name__}, which holds no Gpt.")
+        return Start(task.model, task.tokenizer, task.start_id)
+    model = load_huggingface(directory)
+    if not isinstance(model, Gpt):
+        raise ValueError(f"{directory} is a {type(model).__name__}, not a Gpt.")
+    file = Path(directory, SENTENCEPIECE_FILE)
+    if file.is_file():
+        tokenizer = SentencePieceTokenizer(file.read_bytes())
+        # Llama begins every text with a token of its own, GPT-2 with the one that ends texts.
+        return Start(model, tokenizer, tokenizer.bos_id)
+    tokenizer = load_byte_level_bpe(directory)
+    return Start(model, tokenizer, tokenizer.eos_id)
+
+
+def new_tokenizer(kind: str, texts: Iterable[str], vocab_size: int | None) -> Tokenizer:
+    """A tokenizer learned from the texts."""
+    if kind == "char":
+        return CharacterTokenizer.train(texts, vocab_size=vocab_size)
+    if kind == "bpe":
+        return ByteLevelBPETokenizer.train(texts, vocab_size or SUBWORDS)
+    return SentencePieceTokenizer.train(texts, vocab_size or SUBWORDS, hard_vocab_limit=False)
+
+
+def new_model(options: Any, tokenizer: Tokenizer) -> Gpt:
+    """A model with random weights."""
+    fields = {
+        "vocab_size": tokenizer.vocab_size,
+        "pad_token_id": tokenizer.pad_id,
+        "bos_token_id": tokenizer.bos_id,
+        "eos_token_id": tokenizer.eos_id,
+    }
+    if options.block_size is not None:
+        fields["max_position_embeddings"] = options.block_size
+    model = Gpt(GptConfig.preset(options.preset, **(fields | options.model)))
+    model.build()
+    return model

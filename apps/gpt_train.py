@@ -1,0 +1,181 @@
+"""Trains a GPT on texts, or on prompts and how they go on, and exports it: text in, text out.
+
+Without arguments it learns from the English that comes with Python, in a few minutes.
+"""
+
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import command_line
+import gpt_start
+import gpt_texts
+import keras
+import numpy as np
+import training_run
+from gpt_sections import Sections
+from gpt_train_options import GptTrainOptions
+
+from keras_transformer.data import BlockBatches, ExampleBatches, ignored_label
+from keras_transformer.models import Gpt
+from keras_transformer.text import Tokenizer
+from keras_transformer.training import (
+    ScoreCallback,
+    TokenAccuracy,
+    TokenCrossEntropy,
+    TokenLoss,
+    adamw,
+    set_seed,
+)
+from keras_transformer.training.progress import count_tokens
+
+# A resumed run finds its place in the data by these.
+SAME_DATA = ("score_every", "block_size", "batch_size", "batch_tokens", "packing", "seed")
+LONGEST_TRAINING = 1000  # passes over the data, where only the time is limited
+
+
+class Scores(NamedTuple):
+    """What a model makes of the validation texts."""
+
+    loss: float  # nats a token
+    perplexity: float
+    bits_per_byte: float | None  # None for completions of prompts
+    accuracy: float
+    tokens: int
+
+    def __str__(self) -> str:
+        bits = "" if self.bits_per_byte is None else f", {self.bits_per_byte:.4f} bits per byte"
+        return (
+            f"loss {self.loss:.4f}, perplexity {self.perplexity:.3f}{bits}, accuracy "
+            f"{self.accuracy:.4f} of {self.tokens:,} tokens"
+        )
+
+
+def main() -> None:
+    options = command_line.parse_resumable(GptTrainOptions, __doc__)
+    training_run.check_folders(options)
+    training_run.check_unchanged(options, SAME_DATA)
+    set_seed(options.seed)
+    data = gpt_texts.load_splits(options)
+    for part in data.values():
+        print(part.check(), flush=True)
+    model, tokenizer, start_id = gpt_start.start(
+        options, lambda: gpt_texts.learnable(data["train"])
+    )
+    batches = {
+        split: gpt_texts.make_batches(
+            options,
+            part,
+            tokenizer,
+            block_size=gpt_start.block_size(options, model),
+            start_id=start_id,
+            training=split == "train",
+        )
+        for split, part in data.items()
+    }
+    for part in batches.values():
+        print(part.report, flush=True)
+    unknown = count_unknown(batches["valid"], tokenizer)
+    total = count_updates(options, batches["train"].count_batches())
+    compile_model(options, model, tokenizer, total)
+
+    history = fit(options, model, batches, total)
+    scores = evaluate(model, batches["valid"])
+    print(f"Validation: {scores}", flush=True)
+    results = {
+        "valid": scores._asdict() | {"unknown_tokens": unknown},
+        "updates": int(model.optimizer.iterations),
+        "history": history,
+    }
+    training_run.write_json(results, Path(options.output, "results.json"))
+    print(f"Run: {options.output}")
+
+
+def count_unknown(batches: BlockBatches | ExampleBatches, tokenizer: Tokenizer) -> int:
+    """Labels that stand for characters which the tokenizer does not know."""
+    if tokenizer.unk_id < 0:
+        return 0
+    unknown = sum(int(np.sum(labels == tokenizer.unk_id)) for _, labels in batches.batches())
+    if unknown:
+        print(
+            f"The validation text has {unknown:,} characters that the tokenizer does not know; "
+            "all of them count as one and the same token.",
+            flush=True,
+        )
+    return unknown
+
+
+def count_updates(options: GptTrainOptions, batches_an_epoch: int) -> int | None:
+    """How many updates training has; None where only its time is limited."""
+    limits = [options.max_steps, options.epochs and options.epochs * batches_an_epoch]
+    return min(filter(None, limits), default=None)
+
+
+def compile_model(
+    options: GptTrainOptions, model: Gpt, tokenizer: Tokenizer, total: int | None
+) -> None:
+    """Gives the model its loss, metrics and optimizer."""
+    warmup = 200 if total is None else min(round(options.warmup_share * total), total - 1)
+    ignored = ignored_label(tokenizer)
+    model.compile(
+        optimizer=adamw(
+            training_run.schedule(
+                options.schedule, options.learning_rate, warmup, total, options.end_share
+            ),
+            weight_decay=options.weight_decay,
+            beta_2=options.beta_2,
+            clip_norm=options.clip_norm,
+        ),
+        loss=TokenCrossEntropy(pad_id=ignored),
+        metrics=[TokenLoss(pad_id=ignored), TokenAccuracy(pad_id=ignored)],
+        weighted_metrics=[],
+    )
+    name = options.init or options.preset
+    print(f"Model: {name}, {model.count_params():,} weights", flush=True)
+
+
+def fit(
+    options: GptTrainOptions, model: Gpt, batches: dict[str, Any], total: int | None
+) -> list[tuple[int, float]]:
+    """Trains, and leaves the best weights in the model; gives the losses by updates."""
+
+    def valid_score(_: keras.Model) -> float:
+        scores = evaluate(model, batches["valid"])
+        print(f"  {int(model.optimizer.iterations):,} updates: {scores}", flush=True)
+        return scores.loss
+
+    scoring = ScoreCallback(valid_score, name="valid_loss", mode="min", patience=options.patience)
+    sections = Sections(batches["train"], options.score_every)
+    most = total or LONGEST_TRAINING * batches["train"].count_batches()
+    training_run.fit(
+        model,
+        sections,
+        None,
+        options,
+        scoring,
+        epochs=math.ceil(most / sections.length),
+        max_steps=total,
+    )
+    updates = int(model.optimizer.iterations)
+    return [
+        (min(section * sections.length, updates), loss)
+        for section, loss in training_run.scores_by_epoch(scoring)
+    ]
+
+
+def evaluate(model: Gpt, batches: BlockBatches | ExampleBatches) -> Scores:
+    """The model's scores on all tokens, each of which counts alike."""
+    found = model.evaluate(batches.dataset, verbose=0, return_dict=True)
+    loss, report = found["token_loss"], batches.report
+    is_text = isinstance(batches, BlockBatches)
+    return Scores(
+        loss,
+        math.exp(loss),
+        report.bits_per_byte(loss) if is_text else None,
+        found["token_accuracy"],
+        int(count_tokens(model)),
+    )
+
+
+if __name__ == "__main__":
+    command_line.run(main)

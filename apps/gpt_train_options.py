@@ -1,0 +1,202 @@
+"""Options of `gpt_train.py`."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from kept_apart import check_kept_apart
+from training_options import TrainingOptions, check_model_fields, export_folder
+
+from keras_transformer.models import GptConfig
+
+BUILTIN = {
+    "tokenizer": "sentencepiece",
+    "vocab_size": 1000,
+    "preset": "nano",
+    "model": {"hidden_dropout": 0.2, "attention_dropout": 0.2},
+    "block_size": 128,
+    "batch_size": 16,
+    "learning_rate": 3e-3,
+    "max_steps": 3000,
+}
+"""What options are that are not given, where the text is that of Python's help."""
+
+SEVERAL = {"nargs": "+"}  # a flag that takes one value or more
+
+
+@dataclass
+class GptTexts:
+    """What to learn from, and with what model."""
+
+    text: list[str] | None = field(default=None, metadata=SEVERAL)
+    """Files of text, folders of *.txt, *.jsonl, tfds:NAME, or builtin: English that comes with
+    Python, the default. {split} in a path becomes train and valid."""
+    valid_text: list[str] | None = field(default=None, metadata=SEVERAL)
+    """The same for validation; by default what {split} or the data set gives, or the end of
+    --text."""
+    prompts: list[str] | None = field(default=None, metadata=SEVERAL)
+    """Instead of --text: JSON lines of prompts and completions, of which only the completions are
+    learned; or builtin, Chinese sentences and their English."""
+    valid_prompts: list[str] | None = field(default=None, metadata=SEVERAL)
+    """The same for validation; by default what {split} gives, or the last of --prompts."""
+    held_out: float = 0.1
+    """Share of the characters (of the prompts) at the end that is held out for validation, where
+    nothing else gives it."""
+    document: Literal["file", "paragraph"] = "file"
+    """What a document is in a file of text: all of it, or the lines between two blank ones."""
+    text_field: str | None = None
+    """Field of the text in JSON lines and data sets; text by default."""
+    prompt_field: str = "prompt"
+    """Field of the prompt in JSON lines."""
+    completion_field: str = "completion"
+    """Field of the completion."""
+    data_dir: str | None = None
+    """Folder of prepared TFDS data, for use without a network."""
+    packing: Literal["stream", "documents"] = "stream"
+    """Join the documents and cut them to blocks, or put whole documents side by side that do not
+    see each other."""
+    init: str | None = None
+    """Folder of a run or Hugging Face directory (GPT-2, Llama) to go on from, with its
+    tokenizer."""
+    tokenizer: Literal["char", "sentencepiece", "bpe"] | None = None
+    """Characters, subwords by SentencePiece, or GPT-2's byte-level BPE; sentencepiece by
+    default."""
+    vocab_size: int | None = None
+    """Most ids of a new tokenizer; all characters there are, or 8000 subwords by default."""
+    preset: Literal["nano", "mini", "gpt2", "gpt2-medium", "llama-small"] | None = None
+    """Size of the model; nano by default."""
+    model: dict[str, Any] | None = None
+    """Fields of GptConfig that differ from the preset, for instance '{"hidden_dropout": 0.2}'."""
+    block_size: int | None = None
+    """Tokens of a row, the longest text that the model sees at once; as many as it is made for by
+    default, at most 1024."""
+
+
+@dataclass
+class GptSamples:
+    """What is shown of the texts that the model makes, and what it does when it is exported."""
+
+    sample_prompt: str = ""
+    """How the samples begin that are printed after each score."""
+    sample_tokens: int = 60
+    """Most tokens of such a sample; 0 for none."""
+    max_new_tokens: int = 128
+    """Most tokens that the saved model adds to a prompt, if it is not asked for another number."""
+    temperature: float | None = None
+    """Of samples, and of the saved model if not asked for another: 0.8 by default, with --prompts
+    0, always the likeliest token."""
+    top_k: int = 0
+    """Sample from so many of the likeliest tokens; 0 for all."""
+    top_p: float = 1.0
+    """Sample from the likeliest tokens that together have this probability."""
+
+
+@dataclass
+class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
+    """Trains a GPT on texts, scores it on those it has not seen, and exports it."""
+
+    batch_size: int | None = None
+    """Rows of a batch; 12 by default."""
+    batch_tokens: int | None = None
+    """Instead of --batch-size: tokens of a batch, as many rows as they fill."""
+    schedule: Literal["inverse_sqrt", "linear", "cosine"] | None = None
+    """Course of the learning rate after the warm-up; cosine by default, or inverse_sqrt where
+    nothing but --max-minutes says when training ends."""
+    learning_rate: float | None = None
+    """Peak rate, reached after the warm-up; 0.001 by default, 0.00005 with --init."""
+    end_share: float = 0.1
+    """Share of the peak rate at which linear and cosine end."""
+    warmup_share: float = 0.05
+    """Share of the updates until the peak rate; 200 updates where their number is not known."""
+    weight_decay: float = 0.1
+    """AdamW's weight decay, not applied to biases, norms and positions."""
+    beta_2: float = 0.99
+    """AdamW's decay of the squared gradients."""
+    epochs: int | None = None
+    """Passes over the data; as many as --max-steps or --max-minutes allow by default, without
+    these 10, or 3 with --init."""
+    score_every: int = 250
+    """Updates between two scores of the validation text, an epoch of the progress that is shown;
+    the best weights stay."""
+    patience: int | None = None
+    """Training ends after so many scores in a row without a new best."""
+    output: str = "runs/gpt"
+
+    def __post_init__(self) -> None:
+        self._check_sources()
+        if self.text is None and self.prompts is None:
+            self.text = ["builtin"]
+        fresh = self.init is None
+        if not fresh and self.model:
+            raise ValueError("--model says how to build a new model: leave it out with --init.")
+        if self.batch_size is not None and self.batch_tokens is not None:
+            raise ValueError("Give --batch-size or --batch-tokens, not both.")
+        if self.text == ["builtin"] and fresh:
+            self._set_defaults(BUILTIN)
+        self._set_defaults(
+            {
+                "tokenizer": "sentencepiece",
+                "preset": "nano",
+                "model": {},
+                "learning_rate": 1e-3 if fresh else 5e-5,
+                "temperature": 0.8 if self.prompts is None else 0.0,
+                "export": export_folder(self.output),
+            }
+        )
+        if self.max_steps is None and self.max_minutes is None:
+            self._set_defaults({"epochs": 10 if fresh else 3})
+        has_end = self.max_steps is not None or self.epochs is not None
+        self._set_defaults({"schedule": "cosine" if has_end else "inverse_sqrt"})
+        if not has_end and self.schedule != "inverse_sqrt":
+            raise ValueError(
+                f"--schedule {self.schedule} falls until the last update: give --max-steps or "
+                "--epochs."
+            )
+        self._check_numbers()
+        check_model_fields(GptConfig, self.model)
+
+    def _set_defaults(self, defaults: dict[str, Any]) -> None:
+        for name, value in defaults.items():
+            # One of the two says how large a batch is, one of the three when training ends.
+            if name == "batch_size" and self.batch_tokens is not None:
+                continue
+            if name == "max_steps" and (self.epochs or self.max_minutes):
+                continue
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+
+    def _check_sources(self) -> None:
+        if self.text is not None and self.prompts is not None:
+            raise ValueError("Give --text or --prompts, not both.")
+        for kind in ("text", "prompts"):
+            sources, others = getattr(self, kind), getattr(self, f"valid_{kind}")
+            if others is not None and sources is None:
+                raise ValueError(f"--valid-{kind} is for --{kind}: give that, too.")
+            for source in sources or ():
+                for other in others or ():
+                    check_kept_apart(f"--{kind}", source, {f"--valid-{kind}": other})
+
+    def _check_numbers(self) -> None:
+        for name in ("batch_size", "batch_tokens", "block_size", "epochs", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"--{name.replace('_', '-')} is {value}; it must be at least 1.")
+        if self.score_every < 1:
+            raise ValueError(f"--score-every is {self.score_every}; it must be at least 1.")
+        if self.sample_tokens < 0:
+            raise ValueError(f"--sample-tokens is {self.sample_tokens}; it must be at least 0.")
+        if not 0 < self.held_out < 1:
+            raise ValueError(
+                f"--held-out is {self.held_out:g}; it must be more than 0 and less than 1."
+            )
+        for name in ("end_share", "warmup_share"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(
+                    f"--{name.replace('_', '-')} is {getattr(self, name):g}; it must be at least "
+                    "0 and less than 1."
+                )
+
+    def rows(self, block_size: int) -> int:
+        """Rows of a batch."""
+        if self.batch_tokens is not None:
+            return max(1, self.batch_tokens // block_size)
+        return 12 if self.batch_size is None else self.batch_size
