@@ -130,8 +130,8 @@ def min_p(logits: tf.Tensor, value: float | tf.Tensor | None) -> tf.Tensor:
     Nguyen et al. 2024, "Turning Up the Heat: Min-p Sampling for Creative and Coherent LLM
     Outputs", section 3. None or 0 is off; 1 leaves the likeliest token and its equals.
 
-    >>> min_p(tf.math.log([[0.5, 0.2, 0.3]]), 0.5).numpy().round(2).tolist()
-    [[-0.69, -inf, -1.2]]
+    >>> min_p(tf.constant([[3.0, 1.0, 2.5]]), 0.5).numpy().tolist()
+    [[3.0, -inf, 2.5]]
     """
     if value is None:
         return logits

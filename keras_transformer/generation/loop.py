@@ -40,8 +40,8 @@ Choose = Callable[[tf.Tensor, tf.Tensor, tf.Tensor, LoopState], tf.Tensor]
 class TokenLoop:
     """Grows texts token by token, each the one that `choose` gives.
 
-    `run` does it all in one graph. Who wants to see each token calls `start` once and `advance`
-    while `unfinished`.
+    `run` does it all in one graph. Who wants to see each token calls `start` once, `advance` while
+    `unfinished`, and `found`.
     """
 
     model: StepModel
@@ -117,6 +117,10 @@ class TokenLoop:
             max_length=max_length,
             grow=grow,
         )
+        return self.found(loop, alpha)
+
+    def found(self, loop: LoopState, alpha: float | tf.Tensor = 0.0) -> Hypotheses:
+        """The texts; `alpha` is the length penalty's."""
         scores = loop.log_probs / length_penalty(loop.lengths, alpha)
         found = (tf.transpose(loop.ids), scores, loop.lengths, loop.log_probs, loop.stop_states)
         # [batch, ...] -> [batch, n_best = 1, ...]

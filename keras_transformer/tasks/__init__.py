@@ -2,10 +2,12 @@
 
 from keras_transformer.tasks.answer_search import AnswerOptions
 from keras_transformer.tasks.fill_mask import FillMask, Guesses
+from keras_transformer.tasks.generation_options import GenerationOptions
 from keras_transformer.tasks.question_answerer import Answer, Answers, QuestionAnswerer
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.text_classifier import Classification, Regression, TextClassifier
 from keras_transformer.tasks.text_embedder import TextEmbedder, TokenVectors
+from keras_transformer.tasks.text_generator import Generation, TextGenerator, TextScore
 from keras_transformer.tasks.token_tagger import Entity, TaggedWord, TokenTagger
 from keras_transformer.tasks.translator import (
     Translation,
@@ -21,6 +23,8 @@ __all__ = [
     "Classification",
     "Entity",
     "FillMask",
+    "Generation",
+    "GenerationOptions",
     "Guesses",
     "QuestionAnswerer",
     "Regression",
@@ -28,6 +32,8 @@ __all__ = [
     "Task",
     "TextClassifier",
     "TextEmbedder",
+    "TextGenerator",
+    "TextScore",
     "TokenTagger",
     "TokenVectors",
     "Translation",

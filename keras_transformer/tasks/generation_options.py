@@ -1,0 +1,192 @@
+"""How texts are generated, for all texts of a call or for each of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import NamedTuple, Self
+
+import tensorflow as tf
+
+from keras_transformer.checks import check_at_least, check_whole
+
+MOST_NEW_TOKENS = 10_000
+"""No text gets more new tokens than that, whatever is asked for."""
+
+MOST_STOP_BYTES = 256
+"""What all stop strings together may have, in UTF-8."""
+
+LARGEST = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class GenerationOptions:
+    """How texts are generated; the defaults sample from the model's own probabilities.
+
+    >>> GenerationOptions(temperature=-1)
+    Traceback (most recent call last):
+    ValueError: temperature must be from 0 (greedy) up and finite, not -1.
+    """
+
+    max_new_tokens: int = 128
+    """Most new tokens, an end marker counted; 0 or less gives no new text."""
+    min_new_tokens: int = 0
+    """Fewest new tokens before an end marker; stop strings end a text all the same."""
+    temperature: float = 1.0
+    """Below 1 the choice is surer, above 1 bolder; 0 is greedy."""
+    top_k: int = 0
+    """Choose among so many likeliest tokens; 0 is off."""
+    top_p: float = 1.0
+    """Choose among the fewest likeliest tokens that have this probability together; 1 is off."""
+    min_p: float = 0.0
+    """Choose among tokens of at least this share of the likeliest one's probability; 0 is off."""
+    repetition_penalty: float = 1.0
+    """Above 1, tokens of the prompt and of the new text become less likely; 1 is off."""
+    beam_size: int = 1
+    """Above 1, beam search of so many hypotheses instead of sampling."""
+    length_penalty: float = 0.0
+    """Alpha of beam search's length penalty (Wu et al. 2016): 0 prefers short texts."""
+    stop: tuple[str, ...] = ()
+    """Strings that end a text where they come up, and are not part of it."""
+    seed: int = 0
+    """Of the random numbers; text i of a batch in Python draws with seed + i."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.type == "int":
+                check_whole(**{field.name: value})
+            elif field.type == "float" and not isinstance(value, Real):
+                raise ValueError(f"{field.name} must be a number, not {value!r}.")
+        if self.max_new_tokens > MOST_NEW_TOKENS:
+            raise ValueError(
+                f"max_new_tokens must be at most {MOST_NEW_TOKENS}, not {self.max_new_tokens}."
+            )
+        if not 0 <= self.min_new_tokens <= max(self.max_new_tokens, 0):
+            raise ValueError(
+                f"min_new_tokens must be from 0 to max_new_tokens={self.max_new_tokens}, not "
+                f"{self.min_new_tokens}."
+            )
+        if not 0 <= self.temperature < math.inf:
+            raise ValueError(
+                f"temperature must be from 0 (greedy) up and finite, not {self.temperature}."
+            )
+        for name, off in (("top_p", 1), ("min_p", 0)):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(
+                    f"{name} must be from 0 to 1 ({off}: off), not {getattr(self, name)}."
+                )
+        if not 0 < self.repetition_penalty < math.inf:
+            raise ValueError(
+                f"repetition_penalty must be above 0 (1: off) and finite, not "
+                f"{self.repetition_penalty}."
+            )
+        check_at_least(1, beam_size=self.beam_size)
+        if not 0 <= self.length_penalty < math.inf:
+            raise ValueError(f"length_penalty must be 0 or more, not {self.length_penalty}.")
+        for name in ("top_k", "seed"):
+            if not 0 <= getattr(self, name) <= LARGEST:
+                raise ValueError(f"{name} must be from 0 to {LARGEST}, not {getattr(self, name)}.")
+        object.__setattr__(self, "stop", _stop_strings(self.stop))
+        self._check_beams()
+
+    def _check_beams(self) -> None:
+        """Refuses what beam search would leave aside without a word."""
+        if self.beam_size == 1:
+            if self.length_penalty:
+                raise ValueError(
+                    f"length_penalty={self.length_penalty} is of beam search, but beam_size is 1."
+                )
+            return
+        for name in ("temperature", "top_k", "top_p", "min_p", "repetition_penalty"):
+            off = type(self).__dataclass_fields__[name].default
+            if getattr(self, name) != off:
+                raise ValueError(
+                    f"{name}={getattr(self, name)} is not of beam search: leave it at {off}, or "
+                    f"set beam_size={self.beam_size} to 1."
+                )
+
+    def changed(self, **changes: object) -> Self:
+        """The options with other values for some of them.
+
+        Raises:
+            ValueError: for values out of range, and for names of no option.
+        """
+        unknown = sorted(changes.keys() - {field.name for field in fields(self)})
+        if unknown:
+            names = ", ".join(field.name for field in fields(self))
+            raise ValueError(f"{unknown[0]} is no option; options are {names}.")
+        return dataclasses.replace(self, **changes)
+
+
+def _stop_strings(stop: object) -> tuple[str, ...]:
+    if isinstance(stop, str) or not isinstance(stop, list | tuple):
+        raise ValueError(f"stop must be a list of strings, such as ['\\n'], not {stop!r:.80}.")
+    for string in stop:
+        if not isinstance(string, str) or not string:
+            raise ValueError(f"a stop string must be a string, not empty; stop holds {string!r}.")
+    size = sum(len(string.encode("utf-8", "replace")) for string in stop)
+    if size > MOST_STOP_BYTES:
+        raise ValueError(
+            f"stop strings may have {MOST_STOP_BYTES} bytes of UTF-8 together, not {size}."
+        )
+    return tuple(stop)
+
+
+class RowOptions(NamedTuple):
+    """The options of each row of a batch: all `[batch]`, integers int32, the others float32."""
+
+    max_new_tokens: tf.Tensor
+    min_new_tokens: tf.Tensor
+    temperature: tf.Tensor
+    top_k: tf.Tensor
+    top_p: tf.Tensor
+    min_p: tf.Tensor
+    repetition_penalty: tf.Tensor
+    length_penalty: tf.Tensor
+    seed: tf.Tensor
+
+    @classmethod
+    def specs(cls) -> RowOptions:
+        """The inputs of a `tf.function` that takes them."""
+        types = {field.name: field.type for field in fields(GenerationOptions)}
+        return cls(
+            *(
+                tf.TensorSpec([None], tf.int32 if types[name] == "int" else tf.float32, name=name)
+                for name in cls._fields
+            )
+        )
+
+    @classmethod
+    def alike(cls, options: GenerationOptions, rows: int | tf.Tensor) -> RowOptions:
+        """The same options for all rows, the seed too."""
+        return cls(
+            *(
+                tf.fill([rows], tf.constant(getattr(options, spec.name), spec.dtype))
+                for spec in cls.specs()
+            )
+        )
+
+    def within_range(self) -> RowOptions:
+        """What is out of range becomes the nearest value within it, and NaN what is off.
+
+        So one row's nonsense does not fail the others.
+
+        >>> options = RowOptions.alike(GenerationOptions(), 2)
+        >>> wrong = options._replace(temperature=tf.constant([-1.0, float("nan")]))
+        >>> wrong.within_range().temperature.numpy().tolist()
+        [0.0, 1.0]
+        """
+        largest = tf.float32.max
+        return self._replace(
+            max_new_tokens=tf.clip_by_value(self.max_new_tokens, 0, MOST_NEW_TOKENS),
+            temperature=_clipped(self.temperature, 0.0, largest, nan=1.0),
+            top_k=tf.maximum(self.top_k, 0),
+            top_p=_clipped(self.top_p, 0.0, 1.0, nan=1.0),
+        )
+
+
+def _clipped(values: tf.Tensor, least: float, most: float, nan: float) -> tf.Tensor:
+    return tf.clip_by_value(tf.where(tf.math.is_nan(values), nan, values), least, most)
