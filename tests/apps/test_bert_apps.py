@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import sys
+from itertools import islice
 from pathlib import Path
 
 import bert_finetune
@@ -11,6 +12,8 @@ import pytest
 from bert_finetune_options import BertFinetuneOptions
 from bert_pretrain import load_texts
 from bert_pretrain_options import BertPretrainOptions
+
+from keras_transformer.data import builtin_documents
 
 SMALL = {
     "hidden_size": 32,
@@ -37,16 +40,18 @@ def ask(monkeypatch, capsys, lines: list[str], folder: Path, *arguments: str) ->
 
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory):
-    """A folder with a BERT pretrained for a few updates."""
+    """A folder with a BERT pretrained for a few updates, on a few of the texts of the package."""
     folder = tmp_path_factory.mktemp("bert")
+    documents = ("\n".join(document) + "\n" for document in islice(builtin_documents(), 12))
+    (folder / "texts.txt").write_text("\n".join(documents), encoding="utf-8")
     with pytest.MonkeyPatch.context() as monkeypatch:
         here(
             monkeypatch,
             "bert_pretrain",
             [
-                "--model", json.dumps(SMALL), "--vocab-size", 600, "--max-length", 48,
-                "--batch-size", 16, "--max-steps", 4, "--output", folder / "run",
-                "--export", folder / "models",
+                "--text", folder / "texts.txt", "--held-out", 0.2, "--model", json.dumps(SMALL),
+                "--vocab-size", 600, "--max-length", 48, "--batch-size", 16, "--max-steps", 4,
+                "--output", folder / "run", "--export", folder / "models",
             ],
         )  # fmt: skip
     return folder / "run"
@@ -115,6 +120,12 @@ def write_documents(folder: Path, files: int, documents: int) -> Path:
         texts = (f"Text {file} {n} begins.\nIt ends with {file} {n}.\n" for n in range(documents))
         (folder / f"{file}.txt").write_text("\n".join(texts))
     return folder
+
+
+def test_without_data_the_english_of_python_is_learned():
+    texts = load_texts(BertPretrainOptions())
+    counts = {split: documents.check().documents for split, documents in texts.items()}
+    assert counts["train"] > 50 and min(counts["valid"], counts["test"]) >= 2
 
 
 def test_documents_are_held_out_of_the_texts_where_none_are_given(tmp_path):
