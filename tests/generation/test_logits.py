@@ -56,6 +56,34 @@ def test_top_p_sees_no_tokens_that_are_ruled_out():
     assert kept(processors.likeliest(logits, top_p=0.5)) == [[4], [3, 4]]  # 3 and 4 have 0.498 each
 
 
+def test_top_p_counts_the_probability_among_the_top_k():
+    logits = tf.math.log([[0.1, 0.4, 0.3, 0.2]])
+    assert kept(processors.likeliest(logits, top_k=3, top_p=0.75)) == [[1, 2]]  # 4 / 9 + 3 / 9
+    assert kept(processors.likeliest(logits, top_p=0.75)) == [[1, 2, 3]]
+
+
+def test_few_of_a_large_vocabulary_are_the_same_as_among_all_of_it():
+    logits = tf.constant(np.random.default_rng(0).normal(size=[2, 3000]).astype(np.float32))
+    few = processors.likeliest(logits, top_k=tf.constant([50, 9]), top_p=tf.constant([1.0, 0.8]))
+    assert [len(row) for row in kept(few)][0] == 50
+    for row, options in enumerate([(50, 1.0), (9, 0.8)]):
+        # The other row keeps more than the few, so that all are sorted.
+        all_of_it = processors.likeliest(
+            tf.gather(logits, [row, 0]),
+            top_k=tf.constant([options[0], 2000]),
+            top_p=tf.constant([options[1], 1.0]),
+        )
+        np.testing.assert_array_equal(few[row], all_of_it[0])
+
+
+def test_min_p_keeps_what_is_likely_beside_the_likeliest():
+    logits = tf.math.log([[0.5, 0.2, 0.26, 0.04], [0.97, 0.01, 0.01, 0.01]])
+    assert kept(processors.min_p(logits, 0.5)) == [[0, 2], [0]]
+    assert kept(processors.min_p(logits, tf.constant([0.3, 0.0]))) == [[0, 1, 2], [0, 1, 2, 3]]
+    np.testing.assert_array_equal(processors.min_p(logits, 0.0), logits)
+    assert kept(processors.min_p(LOGITS, 1.0)) == [[1, 2], [2, 3, 4]]
+
+
 def test_temperature_divides_up_to_a_shift():
     for value in (0.5, 2.0, tf.constant([0.5, 2.0])):
         divided = LOGITS / np.reshape(value, [-1, 1])
@@ -82,6 +110,10 @@ def test_repetition_penalty_makes_used_tokens_less_likely():
     )
     np.testing.assert_array_equal(
         processors.repetition_penalty(LOGITS, [[1], [2]], 1.0, pad_id=0), LOGITS
+    )
+    np.testing.assert_array_equal(  # padding need not be in the vocabulary
+        processors.repetition_penalty(LOGITS, [[1, -1], [-1, -1]], 2.0, pad_id=-1),
+        [[1.0, 1.5, 3.0, 0.0, 2.0], LOGITS[1]],
     )
 
 
@@ -119,6 +151,8 @@ def test_the_bias_of_a_search_says_what_the_processors_say():
         (lambda: processors.likeliest(LOGITS, top_k=-1), "top_k is -1"),
         (lambda: processors.likeliest(LOGITS, top_p=1.5), "top_p is 1.5"),
         (lambda: processors.temperature(LOGITS, -0.1), "temperature is -0.1"),
+        (lambda: processors.min_p(LOGITS, -0.1), "min_p is -0.1"),
+        (lambda: processors.min_p(LOGITS, 1.1), "min_p is 1.1"),
         (lambda: processors.forbid(LOGITS, [5]), "Id 5 cannot be forbidden.* from 0 to 4"),
         (
             lambda: processors.repetition_penalty(LOGITS, [[1], [1]], 0.0, pad_id=0),

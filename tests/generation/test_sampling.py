@@ -87,7 +87,12 @@ def test_what_the_filters_rule_out_is_never_drawn():
     rows = 300
     options = dict(batch_size=rows, max_length=2)
     start, seeds = tf.zeros([rows], tf.int32), tf.range(rows)
-    for option, allowed in ((dict(top_k=2), {4, 5}), (dict(top_p=0.8), {4, 5, 6})):
+    for option, allowed in (
+        (dict(top_k=2), {4, 5}),
+        (dict(top_p=0.8), {4, 5, 6}),
+        (dict(min_p=0.45), {4, 5, 6}),
+        (dict(top_k=tf.fill([rows], 3), top_p=tf.fill([rows], 0.7)), {4, 5}),
+    ):
         found = sampled(model, start, seeds=seeds, **option, **options)
         assert set(found.ids.numpy()[:, 0, 0]) == allowed
 
@@ -115,9 +120,71 @@ def test_a_strong_repetition_penalty_forbids_saying_a_thing_twice():
     np.testing.assert_allclose(lively.log_probs[0, 0], expected, rtol=1e-5)
 
 
+def test_what_was_said_before_counts_as_repeated_and_padding_does_not():
+    words = [0, 0, 0, 0, 0.4, 0.3, 0.2, 0.1]
+    model = fakes.table_automaton([np.array(words) / 9 + 1e-4] * 4 + [np.eye(8)[EOS] + 1e-9])
+    for pad in (PAD, -1):
+        context = tf.constant([[5, 4, pad], [pad, pad, 7]])
+        found = sampled(
+            model,
+            tf.zeros([2], tf.int32),
+            seeds=[1, 2],
+            batch_size=2,
+            max_length=2,
+            top_k=1,
+            context_ids=context,
+            repetition_penalty=tf.constant([1e3, 1e3]),
+            must_end=False,
+            pad_id=pad,
+            forbidden_ids=(PAD, BOS, UNK) if pad == -1 else (BOS, UNK),
+        )
+        assert found.ids[:, 0].numpy().tolist() == [[6, 7], [4, 5]]
+
+
+def test_a_text_goes_on_with_the_random_numbers_of_its_later_tokens():
+    whole = sampled(seeds=SEEDS, must_end=False)
+    first = sampled(seeds=SEEDS, must_end=False, max_lengths=tf.constant([3] * ROWS))
+    lengths = first.lengths[:, 0].numpy()
+    states, last = [], []
+    for row, ids in enumerate(first.ids[:, 0].numpy()):
+        said = [BOS, *ids[: lengths[row]]]
+        state = row
+        for token in said[:-1]:
+            state = int(AUTOMATON.transitions[state, token])
+        states.append(state)
+        last.append(said[-1])
+    rest = sampled(
+        start=tf.constant(states),
+        bos_id=tf.constant(last),
+        seeds=SEEDS,
+        first_number=tf.constant(lengths),
+        must_end=False,
+    )
+    went_on = 0
+    for row in range(ROWS):
+        if EOS not in first.ids[row, 0]:
+            expected = whole.ids[row, 0, 3:].numpy()
+            np.testing.assert_array_equal(rest.ids[row, 0, : len(expected)], expected)
+            went_on += 1
+    assert went_on > 1
+
+
 def test_xla_draws_the_same():
+    rows = tf.ones([ROWS])
+
     def search():
-        return sample(AUTOMATON, tf.range(ROWS), seeds=SEEDS, top_k=20, top_p=0.9, **OPTIONS)
+        return sample(
+            AUTOMATON,
+            tf.range(ROWS),
+            seeds=SEEDS,
+            temperature=1.2 * rows,
+            top_k=20 * tf.ones([ROWS], tf.int32),
+            top_p=0.9 * rows,
+            min_p=0.01 * rows,
+            repetition_penalty=1.1 * rows,
+            must_end=False,
+            **OPTIONS,
+        )
 
     plain, compiled = tf.function(search)(), tf.function(search, jit_compile=True)()
     np.testing.assert_array_equal(plain.ids, compiled.ids)
