@@ -75,6 +75,7 @@ def run(
     make_job: Callable[[str], Any],
     measurements: Callable[[Any], Iterable[Measurement]],
     check_result: Callable[[str, float], None] = lambda name, result: None,
+    with_memory: bool = False,
 ) -> list[report.Row]:
     """Measures all settings of all presets, prints the table and writes the JSON file.
 
@@ -84,6 +85,7 @@ def run(
         make_job: The job of a preset.
         measurements: The settings of a job.
         check_result: Called with each contestant's name and what its last turn returned.
+        with_memory: Whether the memory that each setting takes is reported, too.
     """
     start, load = time.perf_counter(), report.load_average()
     try:
@@ -103,11 +105,14 @@ def run(
             parameters = _wait(running)
             for measurement in measurements(job):
                 _say(f"{measurement.setting}: {arguments.rounds} rounds")
+                for worker in running.values() if with_memory else ():
+                    worker.watch_memory()
                 timings: Timings = interleave(running, measurement.work, rounds=arguments.rounds)
                 for name, result in timings.results.items():
                     check_result(name, result)
+                memory = {name: w.memory() for name, w in running.items()} if with_memory else {}
                 rows += report.rows(
-                    measurement.setting, timings, measurement.tokens, parameters, ours
+                    measurement.setting, timings, measurement.tokens, parameters, ours, memory
                 )
     about = report.machine(arguments.threads, load)
     print(report.table(rows))

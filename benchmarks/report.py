@@ -4,12 +4,13 @@ import json
 import os
 import platform
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.memory import Memory
 from benchmarks.timing import Timings
 
 _PACKAGES = (
@@ -47,6 +48,7 @@ class Row:
         tokens_per_second: Median over the rounds.
         faster: By how much each contestant of ours is faster than this one.
         seconds: Seconds of each round.
+        memory: Bytes its process held before, and the most it held meanwhile, where measured.
     """
 
     setting: str
@@ -55,6 +57,7 @@ class Row:
     tokens_per_second: float
     faster: dict[str, Ratio]
     seconds: tuple[float, ...]
+    memory: Memory | None = None
 
 
 def rows(
@@ -63,6 +66,7 @@ def rows(
     tokens: float,
     parameters: dict[str, int],
     ours: Sequence[str],
+    memory: Mapping[str, Memory | None] | None = None,
 ) -> list[Row]:
     """One row a contestant, for turns that each handle `tokens` tokens."""
     return [
@@ -73,6 +77,7 @@ def rows(
             tokens_per_second=tokens / timings.median(name),
             faster={one: _ratio(timings.ratios(one, name)) for one in ours},
             seconds=tuple(timings.seconds[name]),
+            memory=(memory or {}).get(name),
         )
         for name in timings.seconds
     ]
@@ -85,27 +90,35 @@ def _ratio(ratios: Sequence[float]) -> Ratio:
 def table(all_rows: Sequence[Row]) -> str:
     """A Markdown table of the rows."""
     ours = list(all_rows[0].faster)
-    head = (
-        "setting",
-        "library",
-        "parameters",
-        "tokens/s",
-        *(f"{name} is faster by" for name in ours),
-    )
-    lines = [head, ("---", "---", *["---:"] * (len(head) - 2))]
+    with_memory = all(row.memory for row in all_rows)
+    head = ["setting", "library", "parameters", "tokens/s"]
+    head += [f"{name} is faster by" for name in ours]
+    head += ["MB before", "MB more"] if with_memory else []
+    cells = []
     for row in all_rows:
         ratios = ("1" if row.name == name else str(row.faster[name]) for name in ours)
         speed = f"{row.tokens_per_second:,.0f}"
-        lines.append((row.setting, row.name, f"{row.parameters:,}", speed, *ratios))
+        memory = _megabytes(row.memory) if with_memory else ()
+        cells.append((row.setting, row.name, f"{row.parameters:,}", speed, *ratios, *memory))
+    return markdown(head, cells)
+
+
+def markdown(head: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; the first two columns are text, the others numbers."""
+    lines = [head, ("---", "---", *["---:"] * (len(head) - 2)), *cells]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     return "\n".join(_line(line, widths) for line in lines)
+
+
+def _megabytes(memory: Memory) -> tuple[str, str]:
+    return f"{memory.before / 1e6:,.0f}", f"{(memory.peak - memory.before) / 1e6:,.0f}"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Cells padded to `widths`: text to the left, numbers to the right, rules filled up."""
     padded = []
     for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
-        if cell.strip("-:") == "":
+        if cell and not cell.strip("-:"):
             padded.append("-" * (width - 1) + (":" if cell.endswith(":") else "-"))
         else:
             padded.append(cell.ljust(width) if column < 2 else cell.rjust(width))

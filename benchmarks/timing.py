@@ -10,6 +10,7 @@ import importlib
 import importlib.util
 import multiprocessing
 import os
+import shutil
 import statistics
 import tempfile
 import time
@@ -18,6 +19,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from benchmarks.memory import Memory, Watch
+
+_WATCH_MEMORY, _MEMORY = "watch memory", "memory"  # messages to a worker that are no work
 
 
 @dataclass(frozen=True)
@@ -29,15 +34,21 @@ class Contestant:
         factory: `"module:Class"`; the class takes the job, has `parameters: int`, and a method
             `run(**work)` whose call is what gets timed and which returns an int or a float.
         packages: Top-level modules that must be importable.
+        programs: Programs that must be found, such as a compiler.
     """
 
     name: str
     factory: str
     packages: tuple[str, ...]
+    programs: tuple[str, ...] = ()
 
     def missing(self) -> tuple[str, ...]:
         """The packages of this contestant that are not installed (nothing is imported)."""
         return tuple(name for name in self.packages if importlib.util.find_spec(name) is None)
+
+    def missing_programs(self) -> tuple[str, ...]:
+        """The programs of this contestant that are not found."""
+        return tuple(name for name in self.programs if shutil.which(name) is None)
 
     def build(self, job: Any) -> Any:
         """Imports the library and builds its model for `job`."""
@@ -58,14 +69,18 @@ def choose(
     if unknown:
         raise ValueError(f"Unknown contestant {unknown[0]!r}: choose from {', '.join(known)}.")
     chosen = [known[name] for name in dict.fromkeys(wanted)] if wanted else list(contestants)
-    absent = [contestant for contestant in chosen if contestant.missing()]
+    absent = [c for c in chosen if c.missing() or c.missing_programs()]
     if not absent:
         return chosen, ""
     packages = sorted({package for contestant in absent for package in contestant.missing()})
-    sentence = (
-        f"Left out {', '.join(c.name for c in absent)}: not installed are "
-        f'{", ".join(packages)}; `pip install -e ".[bench]"` brings them.'
-    )
+    programs = sorted({name for contestant in absent for name in contestant.missing_programs()})
+    reasons = []
+    if packages:
+        brought = '`pip install -e ".[bench]"` brings them'
+        reasons.append(f"not installed are {', '.join(packages)}; {brought}")
+    if programs:
+        reasons.append(f"not found are the programs {', '.join(programs)}")
+    sentence = f"Left out {', '.join(c.name for c in absent)}: {'; '.join(reasons)}."
     if wanted:
         raise ValueError(sentence)
     return [contestant for contestant in chosen if contestant not in absent], sentence
@@ -137,6 +152,16 @@ class Worker:
         self._pipe.send(work)
         return self._receive()
 
+    def watch_memory(self) -> None:
+        """Watches the process' memory from now on."""
+        self._pipe.send(_WATCH_MEMORY)
+        self._receive()
+
+    def memory(self) -> Memory | None:
+        """What it took since `watch_memory`; None where the system does not tell."""
+        self._pipe.send(_MEMORY)
+        return self._receive()
+
     def close(self) -> None:
         """Ends the process."""
         with contextlib.suppress(OSError):  # it may have died before
@@ -169,13 +194,19 @@ def _serve(pipe: Any, contestant: Contestant, job: Any, log: str) -> None:
             os.dup2(file, stream)
         if hasattr(os, "sched_setaffinity"):  # Linux: threads a library starts anyway get no core
             os.sched_setaffinity(0, usable_cores()[: job.threads])
-        peer = contestant.build(job)
+        peer, watch = contestant.build(job), Watch()
         pipe.send(("done", int(peer.parameters)))
         while (work := pipe.recv()) is not None:
-            start = time.perf_counter()
-            result = peer.run(**work)
-            seconds = time.perf_counter() - start
-            pipe.send(("done", (seconds, result)))
+            if work == _WATCH_MEMORY:
+                watch = Watch()
+                pipe.send(("done", None))
+            elif work == _MEMORY:
+                pipe.send(("done", watch.memory()))
+            else:
+                start = time.perf_counter()
+                result = peer.run(**work)
+                seconds = time.perf_counter() - start
+                pipe.send(("done", (seconds, result)))
     except (EOFError, KeyboardInterrupt):
         return  # the main process has gone
     except Exception:

@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from benchmarks.peers.gpt_jobs import GptTrainingJob
 from benchmarks.peers.jobs import EncoderJob, TrainingJob
 
 
@@ -19,8 +20,31 @@ def repeated(features: Mapping[str, np.ndarray], labels: np.ndarray) -> tf.data.
     return dataset.with_options(options)
 
 
-class KerasFit:
-    """`compile` and `fit` with defaults, whoever made the model; by default with Keras' AdamW."""
+class KerasSteps:
+    """`compile` and `fit` with defaults, whoever made the model."""
+
+    def __init__(
+        self,
+        model: keras.Model,
+        loss: keras.losses.Loss | Callable,
+        features: Mapping[str, np.ndarray],
+        labels: np.ndarray,
+        optimizer: keras.optimizers.Optimizer,
+    ):
+        self._dataset = repeated(features, labels)
+        self._model = model
+        self._model.compile(optimizer, loss=loss)
+        self._model({name: array[0, :1] for name, array in features.items()})
+        self.parameters = model.count_params()
+
+    def run(self, steps: int) -> float:
+        """Does `steps` training steps; returns the mean loss over them."""
+        history = self._model.fit(self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0)
+        return float(history.history["loss"][-1])
+
+
+class KerasFit(KerasSteps):
+    """Training steps of a translation model, by default with Keras' AdamW."""
 
     def __init__(
         self,
@@ -30,17 +54,33 @@ class KerasFit:
         optimizer: keras.optimizers.Optimizer | None = None,
     ):
         source, target, labels = job.batches()
-        features = {"source": source, "target": target}
-        self._dataset = repeated(features, labels)
-        self._model = model
-        self._model.compile(optimizer or keras.optimizers.AdamW(job.learning_rate), loss=loss)
-        self._model({name: array[0, :1] for name, array in features.items()})
-        self.parameters = model.count_params()
+        optimizer = optimizer or keras.optimizers.AdamW(job.learning_rate)
+        super().__init__(model, loss, {"source": source, "target": target}, labels, optimizer)
 
-    def run(self, steps: int) -> float:
-        """Does `steps` training steps; returns the mean loss over them."""
-        history = self._model.fit(self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0)
-        return float(history.history["loss"][-1])
+
+class KerasLanguageModel(KerasSteps):
+    """Training steps of a language model, by default with Keras' AdamW.
+
+    Args:
+        model: takes `{"token_ids": ids}` with what `other_features` makes of the ids.
+        loss: of the ids after them and logits.
+        job: what is measured.
+        optimizer: Keras' AdamW by default.
+        other_features: from ids `[batches, batch, length]` to features with the same axes.
+    """
+
+    def __init__(
+        self,
+        model: keras.Model,
+        loss: keras.losses.Loss,
+        job: GptTrainingJob,
+        optimizer: keras.optimizers.Optimizer | None = None,
+        other_features: Callable[[np.ndarray], Mapping[str, np.ndarray]] = lambda ids: {},
+    ):
+        ids, labels = job.batches()
+        features = {"token_ids": ids, **other_features(ids)}
+        optimizer = optimizer or keras.optimizers.AdamW(job.learning_rate)
+        super().__init__(model, loss, features, labels, optimizer)
 
 
 class KerasClassifier:
