@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import NamedTuple, Self
@@ -20,6 +19,17 @@ MOST_STOP_BYTES = 256
 
 LARGEST = 2**31 - 1
 
+_RANGES = {
+    "temperature": (0, 1_000_000, "0: greedy"),
+    "top_p": (0, 1, "1: off"),
+    "min_p": (0, 1, "0: off"),
+    "repetition_penalty": (0.001, 1000, "1: off"),
+    "length_penalty": (0, 1000, ""),
+    "top_k": (0, LARGEST, "0: off"),
+    "seed": (0, LARGEST, ""),
+}
+"""Least and largest values, and the one that is special."""
+
 
 @dataclass(frozen=True)
 class GenerationOptions:
@@ -27,7 +37,7 @@ class GenerationOptions:
 
     >>> GenerationOptions(temperature=-1)
     Traceback (most recent call last):
-    ValueError: temperature must be from 0 (greedy) up and finite, not -1.
+    ValueError: temperature must be from 0 to 1000000 (0: greedy), not -1.
     """
 
     max_new_tokens: int = 128
@@ -60,7 +70,7 @@ class GenerationOptions:
                 check_whole(**{field.name: value})
             elif field.type == "float" and not isinstance(value, Real):
                 raise ValueError(f"{field.name} must be a number, not {value!r}.")
-        if self.max_new_tokens > MOST_NEW_TOKENS:
+        if not -LARGEST <= self.max_new_tokens <= MOST_NEW_TOKENS:
             raise ValueError(
                 f"max_new_tokens must be at most {MOST_NEW_TOKENS}, not {self.max_new_tokens}."
             )
@@ -69,36 +79,18 @@ class GenerationOptions:
                 f"min_new_tokens must be from 0 to max_new_tokens={self.max_new_tokens}, not "
                 f"{self.min_new_tokens}."
             )
-        if not 0 <= self.temperature < math.inf:
-            raise ValueError(
-                f"temperature must be from 0 (greedy) up and finite, not {self.temperature}."
-            )
-        for name, off in (("top_p", 1), ("min_p", 0)):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(
-                    f"{name} must be from 0 to 1 ({off}: off), not {getattr(self, name)}."
-                )
-        if not 0 < self.repetition_penalty < math.inf:
-            raise ValueError(
-                f"repetition_penalty must be above 0 (1: off) and finite, not "
-                f"{self.repetition_penalty}."
-            )
+        for name, (least, most, hint) in _RANGES.items():
+            value = getattr(self, name)
+            if not least <= value <= most:
+                hint = f" ({hint})" if hint else ""
+                raise ValueError(f"{name} must be from {least} to {most}{hint}, not {value}.")
         check_at_least(1, beam_size=self.beam_size)
-        if not 0 <= self.length_penalty < math.inf:
-            raise ValueError(f"length_penalty must be 0 or more, not {self.length_penalty}.")
-        for name in ("top_k", "seed"):
-            if not 0 <= getattr(self, name) <= LARGEST:
-                raise ValueError(f"{name} must be from 0 to {LARGEST}, not {getattr(self, name)}.")
         object.__setattr__(self, "stop", _stop_strings(self.stop))
         self._check_beams()
 
     def _check_beams(self) -> None:
         """Refuses what beam search would leave aside without a word."""
         if self.beam_size == 1:
-            if self.length_penalty:
-                raise ValueError(
-                    f"length_penalty={self.length_penalty} is of beam search, but beam_size is 1."
-                )
             return
         for name in ("temperature", "top_k", "top_p", "min_p", "repetition_penalty"):
             off = type(self).__dataclass_fields__[name].default
@@ -179,10 +171,10 @@ class RowOptions(NamedTuple):
         >>> wrong.within_range().temperature.numpy().tolist()
         [0.0, 1.0]
         """
-        largest = tf.float32.max
+        _, hottest, _ = _RANGES["temperature"]
         return self._replace(
             max_new_tokens=tf.clip_by_value(self.max_new_tokens, 0, MOST_NEW_TOKENS),
-            temperature=_clipped(self.temperature, 0.0, largest, nan=1.0),
+            temperature=_clipped(self.temperature, 0.0, hottest, nan=1.0),
             top_k=tf.maximum(self.top_k, 0),
             top_p=_clipped(self.top_p, 0.0, 1.0, nan=1.0),
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -15,6 +15,7 @@ from keras_transformer.models import Gpt
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.generation_options import RowOptions
+from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.tasks.texts import valid_unicode
 from keras_transformer.tasks.token_spelling import TokenSpelling
 from keras_transformer.text import Tokenizer
@@ -54,32 +55,6 @@ class Progress(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Window:
-    """What the model reads of a text: all of it, or once that is too much, its last tokens.
-
-    A text that has outgrown the window is read anew from its last half window on, and goes on
-    until the window is full again. So every token is guessed from at least the half window before
-    it, and a new reading pays for many tokens.
-    """
-
-    size: int
-    """Most tokens that the model reads at once."""
-
-    @property
-    def kept(self) -> int:
-        """How many tokens of a longer text are read."""
-        return max(1, self.size // 2)
-
-    def read(self, lengths: tf.Tensor) -> tf.Tensor:
-        """How many tokens, the last ones, are read of texts of so many."""
-        return tf.where(lengths <= self.size, lengths, self.kept)
-
-    def room(self, read: tf.Tensor) -> tf.Tensor:
-        """How many tokens a text can get after a reading; the last one is never read."""
-        return self.size + 1 - read
-
-
-@dataclass(frozen=True)
 class GenerationSearch:
     """Prompts in, texts out, all in the graph.
 
@@ -92,6 +67,8 @@ class GenerationSearch:
         start_id: stands before every text; None for nothing. A text without a token starts from
             the end marker in any case.
         beam_size: 1 samples (temperature 0: greedily), more is beam search.
+        jit_compile: whether XLA compiles the rounds. They are then faster, but for some seconds of
+            compilation for each new shape; shapes are rounded up, so that there are few.
     """
 
     model: Gpt
@@ -99,6 +76,7 @@ class GenerationSearch:
     spelling: TokenSpelling
     start_id: int | None
     beam_size: int = 1
+    jit_compile: bool = False
 
     @property
     def window(self) -> Window:
@@ -174,8 +152,11 @@ class GenerationSearch:
         self, progress: Progress, limits: tf.Tensor, options: RowOptions, stops: Stops
     ) -> TokenLoop:
         """What samples the tokens of a round."""
+        used = progress.tokens
+        if not self.jit_compile:
+            used = used[:, : tf.reduce_max(progress.lengths)]  # not the room for more
         # The end marker before a text is no token of it that could be repeated.
-        used = tf.where(progress.tokens == self._eos_id, self._pad_id, progress.tokens)
+        used = tf.where(used == self._eos_id, self._pad_id, used)
         draw = Draw(
             pad_id=self._pad_id,
             seeds=options.seed,
@@ -221,25 +202,80 @@ class GenerationSearch:
     def _round(self, progress: Progress, options: RowOptions, stops: Stops) -> Progress:
         context, limits = self.context(progress, options)
         stops = stops._replace(start=progress.stop_states)
-        state = self.model.start(context, tf.constant(0), beams=self.beam_size)
+        search = self._compiled_search if self.jit_compile else self._search
+        found = search(context, limits, progress, options, stops)
+        return self.after_round(progress, found, options, stops)
+
+    def _search(
+        self,
+        context: tf.Tensor,
+        limits: tf.Tensor,
+        progress: Progress,
+        options: RowOptions,
+        stops: Stops,
+        room: tf.Tensor | None = None,
+    ) -> Hypotheses:
+        """What goes on from `context [rows, width]`, at most `limits [rows]` tokens.
+
+        With `room` the model's memory has that many places from the start; else it grows.
+        """
         shared = {
             "batch_size": tf.shape(context)[0],
             "bos_id": self.model.last_ids(context),
-            "max_length": tf.reduce_max(limits),
-            "grow": self.model.grow,
+            "max_length": tf.reduce_max(limits) if room is None else room,
+            "grow": self.model.grow if room is None else None,
         }
+        first_room = tf.constant(0) if room is None else room
+        state = self.model.start(context, first_room, beams=self.beam_size)
         if self.beam_size == 1:
-            found = self.token_loop(progress, limits, options, stops).run(state, **shared)
-        else:
-            found = beam_search(
-                self.model,
-                state,
-                beam_size=self.beam_size,
-                length_penalty=options.length_penalty,
-                **shared,
-                **self._rules(progress, limits, options, stops),
-            )
-        return self.after_round(progress, found, options, stops)
+            return self.token_loop(progress, limits, options, stops).run(state, **shared)
+        return beam_search(
+            self.model,
+            state,
+            beam_size=self.beam_size,
+            length_penalty=options.length_penalty,
+            **shared,
+            **self._rules(progress, limits, options, stops),
+        )
+
+    def _compiled_search(
+        self,
+        context: tf.Tensor,
+        limits: tf.Tensor,
+        progress: Progress,
+        options: RowOptions,
+        stops: Stops,
+    ) -> Hypotheses:
+        """The same by XLA: with 1, 2, 4, ... rows of 16, 32, 48, ... tokens and room for 16, 32,
+        64, ... new ones."""
+
+        @tf.function(jit_compile=True)
+        def search(places: tf.Tensor, *texts: Any) -> Hypotheses:
+            return self._search(*texts, room=tf.shape(places)[0])  # sizes come from shapes alone
+
+        rows = tf.shape(context)[0]
+        more = _power_of_two(rows) - rows
+        copied = tf.minimum(tf.range(rows + more), rows - 1)  # the last row again and again
+
+        def wider(ids: tf.Tensor, multiple: int) -> tf.Tensor:
+            padding = [[0, 0], [0, -tf.shape(ids)[1] % multiple]]
+            return tf.pad(ids, padding, constant_values=self._pad_id)
+
+        # A table of learned positions has no more places than the window.
+        context = wider(context, 16)[:, : self.window.size]
+        progress = progress._replace(tokens=wider(progress.tokens, 64))
+        context, progress, options, start = tf.nest.map_structure(
+            lambda tensor: tf.gather(tensor, copied), (context, progress, options, stops.start)
+        )
+        found = search(
+            tf.zeros([tf.maximum(_power_of_two(tf.reduce_max(limits)), 16)]),
+            context,
+            tf.pad(limits, [[0, more]]),
+            progress,
+            options,
+            stops._replace(start=start),
+        )
+        return Hypotheses(*(tensor[:rows] for tensor in found))
 
     def _rules(
         self, progress: Progress, limits: tf.Tensor, options: RowOptions, stops: Stops
@@ -287,23 +323,7 @@ class GenerationSearch:
         return tuple(sorted(ids - {self._eos_id, self._pad_id, -1}))
 
 
-def started(
-    tokens: tf.RaggedTensor, start_id: int | None, otherwise: int | None
-) -> tf.RaggedTensor:
-    """Tokens `[batch, (tokens)]` with a start in front.
-
-    Args:
-        tokens: int32 `[batch, (tokens)]`.
-        start_id: stands before every row, or before none if it is None.
-        otherwise: stands in rows that would have no token at all, if it is not None.
-    """
-    lengths = tokens.row_lengths()  # [batch]
-    if start_id is not None:
-        starts = tf.ones_like(lengths)
-    elif otherwise is not None:
-        starts, start_id = tf.cast(lengths == 0, lengths.dtype), otherwise
-    else:
-        return tokens
-    values = tf.fill([tf.reduce_sum(starts)], start_id)
-    starts = tf.RaggedTensor.from_row_lengths(values, starts, validate=False)
-    return tf.concat([starts, tokens], axis=1)
+def _power_of_two(least: tf.Tensor) -> tf.Tensor:
+    """The smallest one that is as large as `least`, an int32 scalar."""
+    powers = tf.constant([2**i for i in range(31)])
+    return tf.reduce_min(tf.boolean_mask(powers, powers >= least))

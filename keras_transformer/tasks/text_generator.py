@@ -162,7 +162,9 @@ class TextGenerator(Task):
 
         Args:
             prompts: the prompts; an empty one starts a text.
-            jit_compile: whether XLA compiles the search.
+            jit_compile: whether XLA compiles the search: faster, after some seconds of compilation
+                for every new shape. (Shapes are rounded up: 1, 2, 4, ... prompts of 16, 32, 48, ...
+                tokens with room for 16, 32, 64, ... new ones.)
             **changes: of `GenerationOptions`. Prompt i draws with seed + i.
 
         Raises:
@@ -223,9 +225,9 @@ class TextGenerator(Task):
     def _stream(self) -> TextStream:
         return TextStream(self._search(1))
 
-    def _search(self, beam_size: int) -> GenerationSearch:
+    def _search(self, beam_size: int, jit_compile: bool = False) -> GenerationSearch:
         return GenerationSearch(
-            self.model, self.tokenizer, self._spelling, self.start_id, beam_size
+            self.model, self.tokenizer, self._spelling, self.start_id, beam_size, jit_compile
         )
 
     def _search_function(
@@ -233,7 +235,7 @@ class TextGenerator(Task):
     ) -> tf.types.experimental.PolymorphicFunction:
         """Prompts, options and stop strings to what is found; traced once for all of them."""
         if (beam_size, jit_compile) not in self._functions:
-            search = self._search(beam_size)
+            search = self._search(beam_size, jit_compile)
             self._functions[beam_size, jit_compile] = tf.function(
                 lambda prompts, options, transitions: search(prompts, options, transitions),
                 input_signature=[

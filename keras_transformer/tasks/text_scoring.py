@@ -9,7 +9,8 @@ import tensorflow as tf
 from keras_transformer.models import Gpt
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import map_in_chunks
-from keras_transformer.tasks.generation_search import TOKENS_AT_A_TIME, Window, started
+from keras_transformer.tasks.generation_search import TOKENS_AT_A_TIME
+from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.text import Tokenizer
 
 LOGITS_AT_A_TIME = 2**26  # 256 MiB of them

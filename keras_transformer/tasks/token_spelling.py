@@ -81,7 +81,7 @@ class TokenSpelling:
         tokens = tuple(b"" if i in control else spell(name) for i, name in enumerate(names))
         if not isinstance(tokenizer, SentencePieceTokenizer):
             return cls(tokens)
-        blank = next((i for i, token in enumerate(tokens) if token.startswith(b" ")), None)
+        blank = next((i for i, name in enumerate(names) if name.startswith(_BLANK)), None)
         probe = b" " if blank is None else tokenizer.detokenize([[blank]]).numpy()[0]
         escaped = tokenizer.detokenize(tokenizer.tokenize([_BLANK])).numpy()[0].decode() == _BLANK
         return cls(tokens, not probe.startswith(b" "), escaped)
