@@ -44,7 +44,7 @@ def main() -> None:
     options = command_line.parse(PredictOptions, __doc__, positional="file")
     task = open_task(options)
     answer = ANSWERS[type(task)]
-    for chunk in in_chunks(lines_of(options.file)):
+    for chunk in in_chunks(lines_of(options.file), options.file):
         for answered in answer(task, chunk):
             print(json.dumps(answered, ensure_ascii=False))
         sys.stdout.flush()

@@ -14,9 +14,15 @@ def lines_of(file: str | None) -> Iterator[str]:
     return read_lines(file) if file else decode_lines(sys.stdin.buffer, "standard input")
 
 
-def in_chunks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines in lists; from a terminal one by one, so that an answer follows each line."""
-    size = 1 if sys.stdin.isatty() else LINES_AT_A_TIME
+def in_chunks(lines: Iterable[str], file: str | None = None) -> Iterator[list[str]]:
+    """Lines in lists; those typed at a terminal one by one, so that an answer follows each.
+
+    Args:
+        lines: what `lines_of` gives.
+        file: where they come from, None for standard input.
+    """
+    typed = file is None and sys.stdin.isatty()
+    size = 1 if typed else LINES_AT_A_TIME
     lines = iter(lines)
     while chunk := list(itertools.islice(lines, size)):
         yield chunk

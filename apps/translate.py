@@ -37,7 +37,7 @@ def main() -> None:
     options = command_line.parse(TranslateOptions, __doc__, positional="file")
     translate = open_model(options)
     number, truncated = 0, 0
-    for chunk in in_chunks(lines_of(options.file)):
+    for chunk in in_chunks(lines_of(options.file), options.file):
         for translation in translate(chunk):
             number += 1
             truncated += translation.truncated

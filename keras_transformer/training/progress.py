@@ -52,8 +52,8 @@ class Throughput(keras.callbacks.Callback):
 class TrainingProgress(keras.callbacks.Callback):
     """Shows epoch, batch, loss, tokens per second and the time left; use with `fit(verbose=0)`.
 
-    A bar in a terminal, else a plain line every `interval` seconds and at each epoch's end. The
-    length of an epoch is the data set's if it tells it, else that of the epoch before.
+    A bar in a terminal, else a plain line every `interval` seconds; and a line at each epoch's end.
+    The length of an epoch is the data set's if it tells it, else that of the epoch before.
 
     Args:
         interval: seconds between two plain lines.
@@ -85,19 +85,20 @@ class TrainingProgress(keras.callbacks.Callback):
         if self.console.is_terminal:
             self._bar = Progress(
                 TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
-                console=self.console,
+                console=self.console, transient=True,
             )  # fmt: skip
+            self._task = self._bar.add_task("", text="")
             self._bar.start()
 
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
-        """A new line."""
+        """Begin the bar anew."""
         self._epoch = epoch
         self._in_epoch = 0
         self._shown = self._measured = time.monotonic()
         self._tokens = count_tokens(self.model)
         if self._bar is not None:
-            self._task = self._bar.add_task(
-                f"epoch {epoch + 1}/{self.params['epochs']}", total=self._epoch_length, text=""
+            self._bar.reset(
+                self._task, description=self._name(), total=self._epoch_length, text=""
             )
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
@@ -113,17 +114,7 @@ class TrainingProgress(keras.callbacks.Callback):
         """Show the epoch's numbers, those of validation among them."""
         self._epoch_length = self.params.get("steps") or self._in_epoch
         numbers = " ".join(f"{name} {value:.4g}" for name, value in (logs or {}).items())
-        if self._bar is None:
-            self.console.print(
-                f"epoch {epoch + 1}/{self.params['epochs']} done: "
-                f"{self._in_epoch} batches {numbers}",
-                soft_wrap=True,
-                highlight=False,
-            )
-        else:
-            self._bar.update(
-                self._task, completed=self._in_epoch, total=self._in_epoch, text=numbers
-            )
+        self._print(f"{self._name()} done: {self._in_epoch} batches {numbers}")
 
     def on_train_end(self, logs=None) -> None:
         """Leave the terminal as it was."""
@@ -146,12 +137,19 @@ class TrainingProgress(keras.callbacks.Callback):
             self._bar.update(self._task, completed=self._in_epoch, text="  ".join(parts))
             return
         total = f"/{self._epoch_length}" if self._epoch_length else ""
-        self.console.print(
-            f"epoch {self._epoch + 1}/{self.params['epochs']} batch {self._in_epoch}{total} "
-            + " ".join(parts),
-            soft_wrap=True,
-            highlight=False,
-        )
+        self._print(f"{self._name()} batch {self._in_epoch}{total} " + " ".join(parts))
+
+    def _print(self, line: str) -> None:
+        self.console.print(line, soft_wrap=True, highlight=False)  # above the bar
+
+    def _name(self) -> str:
+        """Which epoch of how many, as far as a limit on the updates leaves them."""
+        last = self.params["epochs"]
+        if self._epoch_length:
+            for batches in self._batches_to_limits():
+                more = math.ceil((self._in_epoch + batches) / self._epoch_length)
+                last = min(last, self._epoch + max(more, 1))
+        return f"epoch {self._epoch + 1}/{last}"
 
     def _seconds_left(self, now: float) -> float | None:
         """The time to the end of the last epoch or the first limit, as far as they can be known."""
@@ -166,16 +164,19 @@ class TrainingProgress(keras.callbacks.Callback):
 
     def _batches_left(self) -> list[int]:
         """Batches to the step limit, and to the end of the last epoch."""
-        left = []
-        for limit in self.limits:
-            if isinstance(limit, StepLimit):
-                updates = limit.steps - int(self.model.optimizer.iterations)
-                every = getattr(self.model.optimizer, "gradient_accumulation_steps", None) or 1
-                left.append(updates * every)
+        left = self._batches_to_limits()
         if self._epoch_length:
             epochs = self.params["epochs"] - self._epoch
             left.append(max(epochs * self._epoch_length - self._in_epoch, 0))
         return left
+
+    def _batches_to_limits(self) -> list[int]:
+        """Batches to each limit on the updates."""
+        every = getattr(self.model.optimizer, "gradient_accumulation_steps", None) or 1
+        done = int(self.model.optimizer.iterations)
+        return [
+            (limit.steps - done) * every for limit in self.limits if isinstance(limit, StepLimit)
+        ]
 
 
 def count_tokens(model: keras.Model) -> float | None:

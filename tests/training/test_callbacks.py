@@ -204,6 +204,23 @@ def test_progress_shows_a_bar_in_a_terminal(model):
     assert "epoch 1/1" in text.getvalue() and "token_loss" in text.getvalue()
 
 
+def test_more_epochs_than_a_terminal_has_lines_are_all_shown(model):
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=True, width=60, height=5)
+    fit(model, TrainingProgress(console=console), epochs=7)
+    ends = re.findall(r"epoch (\d)/7 done: 4 batches .*? token_loss [\d.]+", text.getvalue())
+    assert ends == list("1234567")
+    assert "…" not in text.getvalue()
+
+
+def test_the_epochs_counted_are_those_that_a_step_limit_leaves(model):
+    text = io.StringIO()
+    limit = StepLimit(10)
+    fit(model, limit, TrainingProgress(0, (limit,), Console(file=text)), epochs=1000)
+    lines = text.getvalue().splitlines()
+    assert lines[4].startswith("epoch 1/3 done") and lines[-1].startswith("epoch 3/3 done: 2 ")
+
+
 @pytest.mark.parametrize(
     "make, message",
     [
