@@ -80,8 +80,8 @@ class Generation:
             eos_id=EOS,
             pad_id=PAD,
             max_length=new_tokens,
-            # no EOS before the last place, where nothing else may stand
-            min_lengths=tf.fill([batch_size], new_tokens - 1),
+            min_lengths=tf.fill([batch_size], new_tokens),  # no EOS
+            must_end=False,
             grow=self.model.grow if growing else None,
         )
 
