@@ -25,7 +25,7 @@ class TaskData:
     test: str | None = None
     """Test data, in the same form."""
     data_dir: str | None = None
-    """Folder of prepared TFDS data, for use without a network."""
+    """Folder of prepared TFDS data; nothing is downloaded."""
     text_column: str | None = None
     """Column of the texts (TSV): a name, or a number from 1."""
     pair_column: str | None = None
@@ -52,7 +52,7 @@ class TaskData:
     lowercase: bool | None = None
     """Whether a new tokenizer takes capital letters for small ones; by default not for tagging."""
     preset: Literal["tiny", "mini", "small", "base"] = "tiny"
-    """Size of a model with random weights."""
+    """Size of a model with random weights: 2 layers of width 128, 4 of 256, 4 of 512, 12 of 768."""
     model: dict[str, Any] = field(default_factory=dict)
     """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
     max_length: int = 128
@@ -97,8 +97,9 @@ class BertFinetuneOptions(TrainingOptions, TaskData):
         one_split &= not self.train.startswith("tfds:")
         for split in ("valid", "test"):
             if one_split and getattr(self, split) is None:
+                kind = {"valid": "validation", "test": "test"}[split]
                 raise ValueError(
-                    f"There is no {split} data: give --{split}, or --train with {{split}} in it."
+                    f"No {kind} data is given: give --{split}, or --train with {{split}} in it."
                 )
         others = {"--valid": self.valid, "--test": self.test}
         check_kept_apart("--train", self.train, others)

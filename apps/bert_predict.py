@@ -9,11 +9,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import bert_start
 import command_line
+import pretrained
 from text_lines import in_chunks, lines_of
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
@@ -52,15 +52,15 @@ def main() -> None:
 
 def open_task(options: PredictOptions) -> Task:
     """The task of the folder, or another one around its encoder."""
+    is_run = pretrained.is_run(options.model)
     if options.use is None:
+        if not is_run:
+            raise ValueError(f"{options.model} has no task of its own: choose one by --use.")
         task = Task.load(options.model)
         if type(task) not in ANSWERS:
             raise ValueError(f"{options.model} is a {type(task).__name__}: see translate.py.")
         return task
-    config = Path(options.model, "config.json")
-    if not config.is_file():
-        raise ValueError(f"{options.model} holds no model: there is no config.json in it.")
-    if "task" not in json.loads(config.read_text(encoding="utf-8")):
+    if not is_run:
         tokenizer = load_wordpiece(options.model)
         if options.use == "embed":
             return TextEmbedder(load_huggingface(options.model, BertEmbedder), tokenizer)

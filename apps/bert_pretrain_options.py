@@ -32,7 +32,7 @@ class PretrainingTexts:
     lowercase: bool = True
     """Whether a new tokenizer takes capital letters for small ones."""
     preset: Literal["tiny", "mini", "small", "base"] = "tiny"
-    """Size of the model."""
+    """Size of the model: 2 layers of width 128, 4 of 256, 4 of 512, 12 of 768."""
     model: dict[str, Any] = field(default_factory=dict)
     """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
     max_length: int = 128

@@ -1,5 +1,6 @@
 """Command lines made from dataclasses: a field is a flag, its docstring the help."""
 
+import argparse
 import dataclasses
 import logging
 import os
@@ -7,12 +8,20 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from types import UnionType
+from typing import Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 
 import docstring_parser
-from jsonargparse import ActionConfigFile, ActionYesNo, ArgumentParser, Namespace
+from jsonargparse import (
+    ActionConfigFile,
+    ActionYesNo,
+    ArgumentParser,
+    DefaultHelpFormatter,
+    Namespace,
+)
 
-# TensorFlow greets with a screenful about the CPU; it reads this when it is imported.
+# TensorFlow greets with a screenful about the CPU; it reads this when it is imported, and keeps
+# silent but for six lines.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 OPTIONS_FILE = "options.yaml"
@@ -60,7 +69,8 @@ def _values(
     positional: str | None = None,
     config: Path | None = None,
 ) -> dict[str, Any]:
-    parser = _Parser(description=description)
+    types = {field.name: field.type for field in dataclasses.fields(options_class)}
+    parser = _Parser(types, description=description)
     helps = {
         param.arg_name: param.description
         for part in reversed(options_class.__mro__)  # its own words come before its bases'
@@ -75,22 +85,48 @@ def _values(
     return values
 
 
+class _HelpFormatter(DefaultHelpFormatter):
+    def _get_help_string(self, action: argparse.Action) -> str:
+        text = super()._get_help_string(action)
+        # An option without a value has no default, or says itself what it depends on.
+        return text if action.default is not None else text.replace(", default: %(default)s", "")
+
+
 class _Parser(ArgumentParser):
+    def __init__(self, types: dict[str, Any], **options: Any):
+        super().__init__(formatter_class=_HelpFormatter, **options)
+        self._types = types
+
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
-        message = re.sub(r'Parser key "(\w+)":\s*', _flag_of, message)
+        fault = re.match(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)\Z', message, re.S)
+        if fault and fault[1] in self._types:
+            expected = _in_words(self._types[fault[1]])
+            message = f"--{fault[1].replace('_', '-')} takes {expected}, not {fault[2]!r}."
         print(f"{self.prog}: {message}\nSee {self.prog} --help.", file=sys.stderr)
         sys.exit(2)
 
 
-def _flag_of(key: re.Match[str]) -> str:
-    return f"--{key[1].replace('_', '-')}: "
+def _in_words(kind: Any) -> str:
+    """What an option of this type takes."""
+    kinds = [part for part in get_args(kind) if part is not type(None)]
+    if get_origin(kind) is Literal:
+        return f"one of {', '.join(map(str, kinds))}"
+    if get_origin(kind) is dict:
+        return """a JSON object, as '{"name": 0.5}' is one"""
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(map(_in_words, kinds))
+    words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
+    return words.get(kind, "another value")
 
 
 def write_options(options: Any, run: Path) -> None:
     """The options as a YAML file in a run's folder, under a temporary name and then renamed."""
     parser = ArgumentParser()
     _add_flags(parser, type(options), {})
-    text = parser.dump(Namespace(**dataclasses.asdict(options)))
+    values = dataclasses.asdict(options)
+    if "resume" in values:
+        values["resume"] = False  # the file gives the run itself, not its continuation
+    text = parser.dump(Namespace(**values))
     temporary = run / f"{OPTIONS_FILE}.tmp"
     temporary.write_text(text, encoding="utf-8")
     os.replace(temporary, run / OPTIONS_FILE)

@@ -1,4 +1,4 @@
-"""Folders of models to go on from."""
+"""Folders of models: runs, Hugging Face directories, SavedModels."""
 
 import json
 from pathlib import Path
@@ -10,10 +10,36 @@ def is_run(directory: str) -> bool:
     Raises:
         ValueError: when it is no folder of a model.
     """
-    config = Path(directory, "config.json")
-    if not config.is_file():
+    check_model_folder(directory)
+    return "task" in json.loads(Path(directory, "config.json").read_text(encoding="utf-8"))
+
+
+def check_model_folder(directory: str) -> None:
+    """Refuses what is no folder of a model.
+
+    Raises:
+        ValueError: when there is no such folder, none of its files says what the model is, or its
+            run is not over yet.
+    """
+    if not Path(directory).is_dir():
         raise ValueError(
-            f"{directory} holds no model: there is no config.json in it. Give the folder of a "
-            "finished run, or a Hugging Face directory."
+            f"There is no folder {directory}: give one of a run or a Hugging Face directory. "
+            "(Nothing is downloaded.)"
         )
-    return "task" in json.loads(config.read_text(encoding="utf-8"))
+    if Path(directory, "config.json").is_file():
+        return
+    if Path(directory, "checkpoints").is_dir():
+        raise ValueError(f"The run in {directory} is not over: go on with it by --resume.")
+    raise ValueError(
+        f"{directory} holds no model: there is no config.json in it. Give the folder of a "
+        "finished run, or a Hugging Face directory."
+    )
+
+
+def saved_model(directory: str) -> Path | None:
+    """The folder of a SavedModel: this one, or the newest of its versions; None for another."""
+    folders = [Path(directory)]
+    if folders[0].is_dir():
+        versions = [path for path in folders[0].iterdir() if path.name.isdecimal()]
+        folders += sorted(versions, key=lambda path: -int(path.name))
+    return next((path for path in folders if (path / "saved_model.pb").is_file()), None)

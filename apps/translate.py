@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import command_line
+import pretrained
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
 from text_lines import in_chunks, lines_of
@@ -18,7 +19,7 @@ class TranslateOptions:
     """Translate lines of text; one line out for each line in, a blank one for a blank one."""
 
     model: str = "runs/translate"
-    """Folder of a run, or of a SavedModel (a version of it)."""
+    """Folder of a run, or of a SavedModel (its newest version, or one of them)."""
     file: str | None = None
     """File of texts, one a line (plain or .gz); standard input by default."""
     beam_size: int | None = None
@@ -26,8 +27,7 @@ class TranslateOptions:
     length_penalty: float | None = None
     """Exponent of the length penalty; as the model was saved by default."""
     xla: bool = False
-    """Compile the search with XLA: several times faster for many texts, after some seconds for
-    each size of a batch."""
+    """Compile the search with XLA: faster, after some seconds for each size of a batch."""
     n_best: int = 1
     """Translations of each text; above 1 a line is: number of the input line, score, translation,
     separated by tabs."""
@@ -54,22 +54,23 @@ def main() -> None:
 
 def open_model(options: TranslateOptions):
     """A function from texts to translations."""
-    if (Path(options.model) / "saved_model.pb").is_file():
-        return open_saved_model(options)
+    if (version := pretrained.saved_model(options.model)) is not None:
+        return open_saved_model(options, version)
+    pretrained.check_model_folder(options.model)
     translator = Translator.load(options.model)
     asked = {"beam_size": options.beam_size, "length_penalty": options.length_penalty}
     asked |= {"n_best": options.n_best, "jit_compile": options.xla}
     return lambda texts: translator.translate(texts, **asked)
 
 
-def open_saved_model(options: TranslateOptions):
+def open_saved_model(options: TranslateOptions, version: Path):
     """The same for a SavedModel, whose search was fixed when it was exported."""
     if options.beam_size or options.length_penalty is not None or options.xla:
         raise ValueError(
             f"{options.model} is a SavedModel, whose search is fixed (--beam-size, "
             "--length-penalty, --xla): give the folder of a run to choose it."
         )
-    loaded = tf.saved_model.load(options.model)  # kept: it owns the variables
+    loaded = tf.saved_model.load(str(version))  # kept: it owns the variables
     signature = loaded.signatures["n_best"]
     most = signature.structured_outputs["scores"].shape[1]
     if options.n_best > most:

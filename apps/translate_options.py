@@ -18,7 +18,7 @@ DEFAULTS = {
     "ema": 0.999,
     "score_every": 5,
 }
-"""What options are that are not given; they learn on sets of 10,000 pairs and more."""
+"""Values of the options that are not given; for sets of 10,000 pairs and more."""
 
 BUILTIN = {
     "vocab_size": 1400,
@@ -52,8 +52,9 @@ class TranslateTrainOptions:
     test_target: str | None = None
     """File of test targets."""
     dataset: str | None = None
-    """Where pairs come from if not from files: builtin (the default), tsv:PATH, jsonl:PATH or
-    tfds:NAME; {split} in a PATH becomes train, valid and test."""
+    """Where pairs come from if not from files: builtin (the default, a small language, for which
+    the options have other defaults), tsv:PATH, jsonl:PATH or tfds:NAME; {split} in a PATH becomes
+    train, valid and test."""
     valid_dataset: str | None = None
     """Another dataset for validation, in the same form."""
     test_dataset: str | None = None
@@ -63,7 +64,7 @@ class TranslateTrainOptions:
     target_field: str | None = None
     """Column or field of the target texts."""
     data_dir: str | None = None
-    """Folder of prepared TFDS data, for use without a network."""
+    """Folder of prepared TFDS data; nothing is downloaded."""
     reverse: bool = False
     """Translate from target to source."""
     tokenizer: Literal["bpe", "unigram", "char"] = "bpe"
@@ -75,7 +76,7 @@ class TranslateTrainOptions:
     separate_vocabularies: bool = False
     """A vocabulary of its own for each side, instead of one for both."""
     preset: Literal["tiny", "small", "base", "big"] = "tiny"
-    """Size of the model."""
+    """Size of the model: 4 + 4 layers of width 128, 3 + 3 of 256, 6 + 6 of 512, 6 + 6 of 1024."""
     model: dict[str, Any] | None = None
     """Fields of TransformerConfig that differ from the preset, for instance
     '{"hidden_dropout": 0.3}'."""
@@ -136,10 +137,19 @@ class TranslateTrainOptions:
     def __post_init__(self) -> None:
         if self.dataset is None and self.source is None:
             self.dataset = "builtin"
+        warmup_given = self.warmup_steps is not None
         defaults = DEFAULTS | (BUILTIN if self.dataset == "builtin" else {})
         for name, value in defaults.items():
             if getattr(self, name) is None:
                 setattr(self, name, value)
+        if self.schedule != "inverse_sqrt" and self.max_steps is not None:
+            if not warmup_given:
+                self.warmup_steps = max(1, min(self.warmup_steps, self.max_steps // 4))
+            elif self.warmup_steps >= self.max_steps:
+                raise ValueError(
+                    f"--warmup-steps {self.warmup_steps} must be less than --max-steps "
+                    f"{self.max_steps}, with which --schedule {self.schedule} ends."
+                )
         if self.export is None:
             self.export = export_folder(self.output)
         check_model_fields(TransformerConfig, self.model)

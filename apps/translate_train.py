@@ -4,8 +4,9 @@ Without arguments it learns Chinese-English from sentences that come with the pa
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import command_line
 import keras
@@ -29,6 +30,8 @@ from keras_transformer.training import (
     adamw,
     set_seed,
 )
+
+PART = 512  # texts translated by one call
 
 
 def main() -> None:
@@ -81,8 +84,9 @@ def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, T
         if dataset is None and source is None:
             dataset = options.dataset
             if dataset is None or not holds_splits(dataset):
+                kind = {"valid": "validation", "test": "test"}[split]
                 raise ValueError(
-                    f"There are no {split} pairs: give --{split}-source and --{split}-target, "
+                    f"No {kind} pairs are given: give --{split}-source and --{split}-target, "
                     f"--{split}-dataset, or a --dataset with {{split}} in its path."
                 )
         if dataset and dataset.startswith("tfds:") and split == "valid":
@@ -116,6 +120,7 @@ def tokenizers(
         if not options.resume:
             train_tokenizer(options, sides()).save(run / name)
         found.append(load_tokenizer(run / name))
+        print(f"Vocabulary of the {name}: {found[-1].vocab_size:,} ids")
     return found[0], found[-1]
 
 
@@ -164,7 +169,8 @@ def build_model(
         metrics=[TokenAccuracy()],
         weighted_metrics=[],
     )
-    print(f"Model: {options.preset}, {model.count_params():,} weights")
+    sizes = f"{model.config.encoder_layers} + {model.config.decoder_layers} layers of width "
+    print(f"Model: {sizes}{model.config.hidden_size}, {model.count_params():,} weights")
     return model
 
 
@@ -193,7 +199,7 @@ def fit(
     text_score(options.metric, references, references, options.bleu_tokenize)
 
     def valid_score(_: keras.Model) -> float:
-        found = [t.texts[0] for t in translator.translate(sources, beam_size=1)]
+        found = [t.texts[0] for t in in_parts(translator.translate, sources, beam_size=1)]
         return text_score(options.metric, found, references, options.bleu_tokenize).value
 
     scoring = ScoreCallback(
@@ -207,12 +213,18 @@ def fit(
     return training_run.scores_by_epoch(scoring)
 
 
+def in_parts(translate: Callable[..., list], texts: list[str], **options: Any) -> list:
+    """Translations of all texts. Between two parts of them Ctrl-C is heard."""
+    parts = (texts[first : first + PART] for first in range(0, len(texts), PART))
+    return [found for part in parts for found in translate(part, **options)]
+
+
 def score(
     translator: Translator, test: TextPairs, options: TranslateTrainOptions
 ) -> dict[str, object]:
     """Translates the test texts with beam search and prints the scores."""
     sources, references = (list(side) for side in zip(*test, strict=True))
-    translations = translator(sources)
+    translations = in_parts(translator, sources)
     scores = {}
     for metric in dict.fromkeys(["bleu", "chrf", options.metric]):
         result = text_score(metric, translations, references, options.bleu_tokenize)

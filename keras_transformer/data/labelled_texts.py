@@ -14,7 +14,7 @@ from .lines import read_lines_again
 from .pairs import ReadReport
 from .source import CountedSource
 from .text_files import text_files
-from .tsv import Column, _column_index, _is_number
+from .tsv import Column, column_index, is_number
 
 TSV_ENDINGS = (".tsv",)
 TEXT_NAMES = ("text", "text_a", "sentence", "sentence1")
@@ -192,9 +192,9 @@ def _layout(file: Path, names: list[str], columns, header: bool | None) -> _Layo
     if columns[0] is None:
         columns = _usual_columns(file, names, header)
     if header is None:
-        header = not all(_is_number(column) for column in columns if column is not None)
+        header = not all(is_number(column) for column in columns if column is not None)
     text, pair, label = (
-        None if column is None else _column_index(file, column, names, header) for column in columns
+        None if column is None else column_index(file, column, names, header) for column in columns
     )
     return _Layout(len(names), tuple(names) if header else None, (text, pair, label))
 
@@ -230,8 +230,13 @@ def _usual_columns(path, names: list[str], header: bool | None):
             return text, pair, label
     if len(names) == 2:
         return 1, None, 2
+    if len(names) == 1:
+        raise ValueError(
+            f"{path} is no table of texts and labels: its first line has no tab, by which columns "
+            f"are separated ({names[0][:30]!r})."
+        )
     raise ValueError(
-        f"{path}: say which columns hold text and label; its first line has {len(names)}: "
+        f"{path}: say which columns hold text and label; its first line has {len(names)} columns: "
         f"{', '.join(name[:30] for name in names)}."
     )
 

@@ -222,7 +222,8 @@ def _load(path: Path) -> Any:
         ) from None
     except json.JSONDecodeError as error:
         raise ValueError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg} at column {error.colno})."
+            f"{path}, line {error.lineno}: not JSON, as SQuAD's files are ({error.msg} at column "
+            f"{error.colno})."
         ) from None
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: JSON that cannot be read ({error}).") from None

@@ -48,7 +48,7 @@ def tfds_pairs(
 
     def read() -> Iterator[tuple[str, str]]:
         dataset = tfds_dataset(builder, split)
-        dataset = dataset.map(lambda example: tuple(_feature(example, f) for f in features))
+        dataset = dataset.map(lambda example: tuple(feature_at(example, f) for f in features))
         number = 0
         for sources, targets in dataset.batch(512).prefetch(2).as_numpy_iterator():
             for pair in zip(sources, targets, strict=True):
@@ -84,7 +84,7 @@ def _find_features(name: str, source, target, builder) -> tuple[str, str]:
     return source, target
 
 
-def _feature(example, dotted_name: str):
+def feature_at(example, dotted_name: str):
     for key in dotted_name.split("."):
         example = example[key]
     return example

@@ -70,9 +70,9 @@ def labelled_tfds(
     def read() -> Iterator[tuple[str, str, str | None, str | float | None]]:
         for number, example in enumerate(_examples(builder, split), start=1):
             where = f"{folder}, split {split}, example {number}"
-            second = None if text_pair is None else _text(example[text_pair], where)
+            second = None if text_pair is None else utf8_text(example[text_pair], where)
             value = _label(features[label], example[label], where)
-            yield where, _text(example[text], where), second, value
+            yield where, utf8_text(example[text], where), second, value
 
     return LabelledTexts(f"tfds:{name}:{split}", read, regression)
 
@@ -108,7 +108,7 @@ def tagged_tfds(
     def read() -> Iterator[TaggedSentence]:
         for number, example in enumerate(_examples(builder, split), start=1):
             where = f"{folder}, split {split}, example {number}"
-            found = tuple(_text(word, where) for word in example[words])
+            found = tuple(utf8_text(word, where) for word in example[words])
             named = tuple(_label(features[tags].feature, tag, where) for tag in example[tags])
             if len(found) != len(named) or None in named:
                 raise ValueError(f"{where}: {len(found)} words but {len(named)} tags.")
@@ -145,13 +145,13 @@ def squad_tfds(
             where = f"{folder}, split {split}, example {number}"
             given = example["answers"]
             answers = [
-                Answer(_text(text, where), int(start))
+                Answer(utf8_text(text, where), int(start))
                 for text, start in zip(given["text"], given["answer_start"], strict=True)
             ]
             if example.get("is_impossible", False):
                 answers = []
             yield Question(
-                *(_text(example[field], where) for field in ("id", "question", "context")),
+                *(utf8_text(example[field], where) for field in ("id", "question", "context")),
                 tuple(dict.fromkeys(answers)),
             )
 
@@ -179,7 +179,7 @@ def _check_feature(name: str, features: Any, feature: str) -> None:
         )
 
 
-def _text(value: bytes, where: str) -> str:
+def utf8_text(value: bytes, where: str) -> str:
     try:
         return value.decode("utf-8")
     except UnicodeDecodeError:
@@ -189,7 +189,7 @@ def _text(value: bytes, where: str) -> str:
 def _label(feature: Any, value: Any, where: str) -> str | float | None:
     """A label by its name; None for the -1 that stands for no label."""
     if isinstance(value, bytes):
-        return _text(value, where)
+        return utf8_text(value, where)
     if hasattr(feature, "int2str"):
         return None if value < 0 else feature.int2str(int(value))
     return value.item()

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from .documents import TextDocuments
 from .tfds_folders import DataDir, open_tfds, text_features, tfds_dataset
-from .tfds_pairs import _feature
-from .tfds_tasks import _text
+from .tfds_pairs import feature_at
+from .tfds_tasks import utf8_text
 
 USUAL_FIELD = "text"
 
@@ -50,8 +50,8 @@ def tfds_texts(
         )
 
     def read() -> Iterator[list[str]]:
-        dataset = tfds_dataset(builder, split).map(lambda example: _feature(example, field))
+        dataset = tfds_dataset(builder, split).map(lambda example: feature_at(example, field))
         for number, text in enumerate(dataset.prefetch(2).as_numpy_iterator(), start=1):
-            yield [_text(text, f"{folder}, split {split}, example {number}")]
+            yield [utf8_text(text, f"{folder}, split {split}, example {number}")]
 
     return TextDocuments(f"tfds:{name}:{split}", read, "examples")

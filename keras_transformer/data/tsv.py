@@ -62,9 +62,9 @@ def _rows(path, source, target, header) -> Iterator[tuple[str, str]]:
         named = header is not False and {"source", "target"} <= set(names)
         source, target = ("source", "target") if named else (1, 2)
     if header is None:
-        header = not (_is_number(source) and _is_number(target))
-    source_index = _column_index(path, source, names, header)
-    target_index = _column_index(path, target, names, header)
+        header = not (is_number(source) and is_number(target))
+    source_index = column_index(path, source, names, header)
+    target_index = column_index(path, target, names, header)
     if not header:
         yield names[source_index], names[target_index]
     for number, line in lines:
@@ -80,14 +80,20 @@ def _rows(path, source, target, header) -> Iterator[tuple[str, str]]:
             )
 
 
-def _is_number(column: Column) -> bool:
+def is_number(column: Column) -> bool:
+    """Whether a column is given by its number."""
     return isinstance(column, int) or column.isdecimal()
 
 
-def _column_index(path, column: Column, names: list[str], header: bool) -> int:
+def column_index(path, column: Column, names: list[str], header: bool) -> int:
+    """The place of a column, from 0, in rows whose first one is `names`.
+
+    Raises:
+        ValueError: there is no such column.
+    """
     if header and column in names:  # a name that looks like a number is still a name
         return names.index(column)
-    if _is_number(column):
+    if is_number(column):
         if 1 <= int(column) <= len(names):
             return int(column) - 1
         raise ValueError(

@@ -38,10 +38,8 @@ class DecodingState(NamedTuple):
 
     index: Tensor  # int32 scalar: position of the next token
     ancestors: Tensor  # int32 [time, batch, beams]: which beam wrote each position of a beam's past
-    caches: tuple[KeyValueCache, ...]  # one for each layer, [batch, kv_heads, time, beams, dim]
-    memories: tuple[
-        ProjectedMemory, ...
-    ]  # one for each layer, [batch, kv_heads, source_length, dim]
+    caches: tuple[KeyValueCache, ...]  # for each layer, [batch, kv_heads, time, beams, dim]
+    memories: tuple[ProjectedMemory, ...]  # for each layer, [batch, kv_heads, source_length, dim]
     memory_mask: Tensor  # bool [batch, source_length]
 
 
@@ -162,10 +160,9 @@ class Transformer(ConfiguredModel):
 
     def build(self, input_shape: Any = None) -> None:
         hidden_shape = (None, None, self.config.hidden_size)
-        for embedding in {
-            id(e): e for e in (self.source_embedding, self.target_embedding)
-        }.values():
-            embedding.build((None, None))
+        for embedding in (self.source_embedding, self.target_embedding):
+            if not embedding.built:  # both may be one
+                embedding.build((None, None))
         for positions in (self.source_positions, self.target_positions):
             if positions is not None:
                 positions.build(hidden_shape)

@@ -140,7 +140,7 @@ class Translator(Task):
             length_penalty: alpha of the length penalty.
             min_length: fewest tokens of a translation, EOS left out.
             max_length: most tokens of a translation, EOS included.
-            jit_compile: whether XLA compiles the search: several times faster, after some seconds
+            jit_compile: whether XLA compiles the search: 1.2 to 4 times faster, after some seconds
                 of compilation for every new shape. (A batch is rounded up to 1, 2, 4, ... 64 texts
                 of 16, 32, 48, ... tokens.)
 

@@ -97,9 +97,7 @@ class TrainingProgress(keras.callbacks.Callback):
         self._shown = self._measured = time.monotonic()
         self._tokens = count_tokens(self.model)
         if self._bar is not None:
-            self._bar.reset(
-                self._task, description=self._name(), total=self._epoch_length, text=""
-            )
+            self._bar.reset(self._task, description=self._name(), total=self._epoch_length, text="")
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         """Show the state now and then."""

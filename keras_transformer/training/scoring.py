@@ -79,7 +79,7 @@ class ScoreCallback(keras.callbacks.Callback):
         if not math.isfinite(loss := (logs or {}).get("loss", 0.0)):
             raise ValueError(
                 f"The loss of epoch {epoch + 1} is {loss}: training went astray. A lower learning "
-                "rate, a longer warm-up or a shorter longest gradient may help."
+                "rate, a longer warm-up or a smaller bound on the gradient may help."
             )
         if (epoch + 1) % self.every and not self.model.stop_training and not self._is_last(epoch):
             return

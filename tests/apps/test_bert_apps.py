@@ -109,7 +109,7 @@ def test_each_task_is_learned_from_a_pretrained_bert_and_asked(
 
 
 def test_data_of_one_file_needs_the_other_splits(monkeypatch, tmp_path):
-    with pytest.raises(SystemExit, match="no valid data: give --valid"):
+    with pytest.raises(SystemExit, match="No validation data is given: give --valid"):
         here(monkeypatch, "bert_finetune", ["--train", "a.tsv", "--output", tmp_path / "run"])
 
 

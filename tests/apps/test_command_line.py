@@ -105,8 +105,10 @@ def test_help_says_what_each_flag_is_for(parse, capsys):
     ("arguments", "words"),
     [
         (["--batch-toknes", 3], "--batch-toknes"),
-        (["--batch-tokens", "many"], "batch-tokens"),
-        (["--kind", "huge"], "kind"),
+        (["--batch-tokens", "many"], "--batch-tokens takes a whole number, not 'many'."),
+        (["--kind", "huge"], "--kind takes one of small, large, not 'huge'."),
+        (["--learning-rate", "fast"], "--learning-rate takes a number, not 'fast'."),
+        (["--model", "dropout=0.3"], "--model takes a JSON object, "),
         (["--config", "none.yaml"], "none.yaml"),
         (["stray"], "stray"),
     ],

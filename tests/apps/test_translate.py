@@ -11,15 +11,19 @@ import translate
 from keras_transformer.tasks import Translation
 
 
+def in_brackets(texts: list[str]) -> list[Translation]:
+    return [Translation([f"<{text}>"], [0.0], False) for text in texts]
+
+
+def standard_input(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
+
+
 def echoed(monkeypatch, capsys, data: bytes) -> list[str]:
     """The lines that come out where every translation is the text itself in brackets."""
 
-    def answer(texts):
-        return [Translation([f"<{text}>"], [0.0], False) for text in texts]
-
-    monkeypatch.setattr(translate, "open_model", lambda options: answer)
-    stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(data)))
-    monkeypatch.setattr(sys, "stdin", stream)
+    monkeypatch.setattr(translate, "open_model", lambda options: in_brackets)
+    monkeypatch.setattr(sys, "stdin", standard_input(data))
     monkeypatch.setattr(sys, "argv", ["translate.py"])
     command_line.run(translate.main)
     return capsys.readouterr().out.split("\n")[:-1]
@@ -44,3 +48,37 @@ def test_every_line_comes_out_in_its_place_however_many_are_blank(monkeypatch, c
 def test_bad_utf8_in_standard_input_is_refused_with_its_line(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="standard input, line 2: byte 0xe9 at position 4"):
         echoed(monkeypatch, capsys, b"fine\ncaf\xe9\n")
+
+
+@pytest.mark.parametrize(("file", "sizes"), [(None, [1, 1, 1]), ("lines.txt", [3])])
+def test_at_a_terminal_only_typed_lines_are_answered_one_by_one(
+    monkeypatch, capsys, tmp_path, file, sizes
+):
+    found = []
+
+    def answer(texts):
+        found.append(len(texts))
+        return in_brackets(texts)
+
+    data = b"a\nb\nc\n"
+    (tmp_path / "lines.txt").write_bytes(data)
+    terminal = standard_input(data)
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(translate, "open_model", lambda options: answer)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    monkeypatch.setattr(sys, "argv", ["translate.py", *([str(tmp_path / file)] if file else [])])
+    command_line.run(translate.main)
+    assert found == sizes and capsys.readouterr().out == "<a>\n<b>\n<c>\n"
+
+
+def test_folders_without_a_model_are_refused_by_what_they_lack(monkeypatch, tmp_path):
+    (tmp_path / "stopped" / "checkpoints").mkdir(parents=True)
+    (tmp_path / "empty").mkdir()
+    for name, message in (
+        ("none", r"There is no folder .*none: .*\(Nothing is downloaded\.\)"),
+        ("stopped", "The run in .*stopped is not over: go on with it by --resume"),
+        ("empty", "empty holds no model: there is no config.json in it"),
+    ):
+        monkeypatch.setattr(sys, "argv", ["translate.py", "--model", str(tmp_path / name)])
+        with pytest.raises(SystemExit, match=message):
+            command_line.run(translate.main)

@@ -137,7 +137,8 @@ def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkey
     folder, _ = runs
     lines = ["dog sees cat", "", "red cat", "   ", "big dog " * 100, "cat"]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n")
-    models = [folder / "straight", folder / "models" / "straight" / "1"]
+    exported = folder / "models" / "straight"
+    models = [folder / "straight", exported / "1", exported]
     answers = []
     for model in models:
         here(monkeypatch, "translate", ["--model", str(model), str(folder / "lines.txt")])
@@ -147,7 +148,7 @@ def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkey
     found = answers[0].split("\n")[:-1]
     assert len(found) == len(lines)
     assert found[1] == found[3] == "" and any(found)
-    assert answers[0] == answers[1]
+    assert answers[0] == answers[1] == answers[2]
 
 
 def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch, capsys):
@@ -213,7 +214,7 @@ def test_unequal_files_are_refused_before_training(tmp_path, monkeypatch, longer
 
 
 def test_held_out_pairs_must_be_named(tmp_path, monkeypatch):
-    with pytest.raises(SystemExit, match="no valid pairs: give --valid-source"):
+    with pytest.raises(SystemExit, match="No validation pairs are given: give --valid-source"):
         arguments = ["--source", "a", "--target", "b", "--output", str(tmp_path / "run")]
         here(monkeypatch, "translate_train", arguments)
 
@@ -224,3 +225,13 @@ def test_a_run_that_could_not_be_exported_does_not_begin(tmp_path, monkeypatch):
     with pytest.raises(SystemExit, match=r"exported to .*models/run: .*models is not a folder\.$"):
         here(monkeypatch, "translate_train", flags(tmp_path, "run", 6))
     assert not (tmp_path / "run").exists()
+
+
+def test_the_warm_up_ends_before_the_training_does():
+    from translate_options import TranslateTrainOptions
+
+    assert TranslateTrainOptions(max_steps=60).warmup_steps == 15
+    assert TranslateTrainOptions().warmup_steps == 300
+    assert TranslateTrainOptions(max_steps=60, schedule="inverse_sqrt").warmup_steps == 300
+    with pytest.raises(ValueError, match="--warmup-steps 60 must be less than --max-steps 60, "):
+        TranslateTrainOptions(max_steps=60, warmup_steps=60)

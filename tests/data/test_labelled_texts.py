@@ -93,7 +93,8 @@ def test_faults_are_counted():
     ("text", "options", "message"),
     [
         ("a\t1\nb\n", {}, r"a\.tsv, line 2: 1 columns where the first line has 2"),
-        ("a\tb\t1\n", {}, "say which columns hold text and label; its first line has 3: a, b, 1"),
+        ("a\tb\t1\n", {}, "say which columns hold text and label; .* has 3 columns: a, b, 1"),
+        ("{\n", {}, r"no table of texts and labels: its first line has no tab, .*\('{'\)"),
         ("a\t1\n", {"text": 1}, "give the columns of text and label or neither"),
         ("a\t1\n", {"text": 1, "label": 3}, "no column 3"),
         ("a\t1\n", {"text": "sentence", "label": "label"}, "no column named 'sentence'.*a, 1"),
