@@ -4,10 +4,12 @@ Without arguments it learns from the English that comes with Python, in a few mi
 """
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import command_line
+import gpt_samples
 import gpt_start
 import gpt_texts
 import keras
@@ -16,8 +18,15 @@ import training_run
 from gpt_sections import Sections
 from gpt_train_options import GptTrainOptions
 
-from keras_transformer.data import BlockBatches, ExampleBatches, ignored_label
+from keras_transformer.data import (
+    BlockBatches,
+    ExampleBatches,
+    TextDocuments,
+    TextPairs,
+    ignored_label,
+)
 from keras_transformer.models import Gpt
+from keras_transformer.tasks import GenerationOptions, TextGenerator
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
     ScoreCallback,
@@ -32,6 +41,9 @@ from keras_transformer.training.progress import count_tokens
 # A resumed run finds its place in the data by these.
 SAME_DATA = ("score_every", "block_size", "batch_size", "batch_tokens", "packing", "seed")
 LONGEST_TRAINING = 1000  # passes over the data, where only the time is limited
+
+Data = Mapping[str, TextDocuments | TextPairs]
+Batches = Mapping[str, BlockBatches | ExampleBatches]
 
 
 class Scores(NamedTuple):
@@ -56,12 +68,44 @@ def main() -> None:
     training_run.check_folders(options)
     training_run.check_unchanged(options, SAME_DATA)
     set_seed(options.seed)
+    generator, data, batches = prepare(options)
+    model = generator.model
+    unknown = count_unknown(batches["valid"], generator.tokenizer)
+    total = count_updates(options, batches["train"].count_batches())
+    compile_model(options, generator, total)
+
+    prompt = gpt_samples.sample_prompt(options, data["valid"])
+    history = fit(options, generator, batches, total, prompt)
+    generator.save(options.output)
+    scores = evaluate(model, batches["valid"])
+    print(f"Validation: {scores}", flush=True)
+    results = {"valid": scores._asdict() | {"unknown_tokens": unknown}}
+    if isinstance(data["valid"], TextPairs):
+        results["completions"] = gpt_samples.score_completions(generator, data["valid"])
+    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    training_run.write_json(results, Path(options.output, "results.json"))
+    exported = generator.export(options.export)
+    gpt_samples.show_texts(generator, data["valid"], options)
+    print(f"Run: {options.output}\nSavedModel: {exported}")
+
+
+def prepare(options: GptTrainOptions) -> tuple[TextGenerator, Data, Batches]:
+    """The model with its tokenizer, and for each split the texts and their batches."""
     data = gpt_texts.load_splits(options)
     for part in data.values():
         print(part.check(), flush=True)
     model, tokenizer, start_id = gpt_start.start(
         options, lambda: gpt_texts.learnable(data["train"])
     )
+    if options.prompts is None and options.packing == "stream":
+        start_id = tokenizer.eos_id  # what a text begins after in a stream
+    defaults = GenerationOptions(
+        max_new_tokens=options.max_new_tokens,
+        temperature=options.temperature,
+        top_k=options.top_k,
+        top_p=options.top_p,
+    )
+    generator = TextGenerator(model, tokenizer, defaults, start_id)
     batches = {
         split: gpt_texts.make_batches(
             options,
@@ -75,20 +119,7 @@ def main() -> None:
     }
     for part in batches.values():
         print(part.report, flush=True)
-    unknown = count_unknown(batches["valid"], tokenizer)
-    total = count_updates(options, batches["train"].count_batches())
-    compile_model(options, model, tokenizer, total)
-
-    history = fit(options, model, batches, total)
-    scores = evaluate(model, batches["valid"])
-    print(f"Validation: {scores}", flush=True)
-    results = {
-        "valid": scores._asdict() | {"unknown_tokens": unknown},
-        "updates": int(model.optimizer.iterations),
-        "history": history,
-    }
-    training_run.write_json(results, Path(options.output, "results.json"))
-    print(f"Run: {options.output}")
+    return generator, data, batches
 
 
 def count_unknown(batches: BlockBatches | ExampleBatches, tokenizer: Tokenizer) -> int:
@@ -111,12 +142,11 @@ def count_updates(options: GptTrainOptions, batches_an_epoch: int) -> int | None
     return min(filter(None, limits), default=None)
 
 
-def compile_model(
-    options: GptTrainOptions, model: Gpt, tokenizer: Tokenizer, total: int | None
-) -> None:
+def compile_model(options: GptTrainOptions, generator: TextGenerator, total: int | None) -> None:
     """Gives the model its loss, metrics and optimizer."""
+    model = generator.model
     warmup = 200 if total is None else min(round(options.warmup_share * total), total - 1)
-    ignored = ignored_label(tokenizer)
+    ignored = ignored_label(generator.tokenizer)
     model.compile(
         optimizer=adamw(
             training_run.schedule(
@@ -135,13 +165,28 @@ def compile_model(
 
 
 def fit(
-    options: GptTrainOptions, model: Gpt, batches: dict[str, Any], total: int | None
+    options: GptTrainOptions,
+    generator: TextGenerator,
+    batches: Batches,
+    total: int | None,
+    prompt: str,
 ) -> list[tuple[int, float]]:
-    """Trains, and leaves the best weights in the model; gives the losses by updates."""
+    """Trains, and leaves the best weights in the model; gives the losses by updates.
+
+    Args:
+        options: of the command.
+        generator: with the compiled model.
+        batches: of each split.
+        total: updates in all, if it is known.
+        prompt: how the samples begin that are shown after each score.
+    """
+    model = generator.model
 
     def valid_score(_: keras.Model) -> float:
         scores = evaluate(model, batches["valid"])
         print(f"  {int(model.optimizer.iterations):,} updates: {scores}", flush=True)
+        if options.sample_tokens:
+            gpt_samples.show_sample(generator, prompt, options.sample_tokens)
         return scores.loss
 
     scoring = ScoreCallback(valid_score, name="valid_loss", mode="min", patience=options.patience)

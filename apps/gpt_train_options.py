@@ -8,17 +8,32 @@ from training_options import TrainingOptions, check_model_fields, export_folder
 
 from keras_transformer.models import GptConfig
 
-BUILTIN = {
+BUILTIN_TEXT = {
     "tokenizer": "sentencepiece",
     "vocab_size": 1000,
     "preset": "nano",
     "model": {"hidden_dropout": 0.2, "attention_dropout": 0.2},
     "block_size": 128,
     "batch_size": 16,
-    "learning_rate": 3e-3,
-    "max_steps": 3000,
+    "max_steps": 1500,
 }
 """What options are that are not given, where the text is that of Python's help."""
+
+BUILTIN_PROMPTS = {
+    "tokenizer": "char",
+    "preset": "nano",
+    "model": {"hidden_dropout": 0.1, "attention_dropout": 0.1},
+    "block_size": 96,
+    "batch_size": 32,
+    "max_steps": 3000,
+}
+"""The same for the built-in pairs."""
+
+RATES = {"nano": 3e-3, "mini": 1e-3, "gpt2": 6e-4, "gpt2-medium": 3e-4, "llama-small": 1e-3}
+"""Peak learning rates of new models, by preset: larger ones bear less."""
+
+RATE_OF_TUNING = 5e-5
+"""The same for models that were trained before."""
 
 SEVERAL = {"nargs": "+"}  # a flag that takes one value or more
 
@@ -75,8 +90,9 @@ class GptTexts:
 class GptSamples:
     """What is shown of the texts that the model makes, and what it does when it is exported."""
 
-    sample_prompt: str = ""
-    """How the samples begin that are printed after each score."""
+    sample_prompt: str | None = None
+    """How the samples begin that are printed after each score; by default with nothing, or with
+    the first validation prompt."""
     sample_tokens: int = 60
     """Most tokens of such a sample; 0 for none."""
     max_new_tokens: int = 128
@@ -102,7 +118,8 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
     """Course of the learning rate after the warm-up; cosine by default, or inverse_sqrt where
     nothing but --max-minutes says when training ends."""
     learning_rate: float | None = None
-    """Peak rate, reached after the warm-up; 0.001 by default, 0.00005 with --init."""
+    """Peak rate, reached after the warm-up; by default 0.003 for nano, 0.001 for mini and
+    llama-small, 0.0006 for gpt2, 0.0003 for gpt2-medium, and 0.00005 with --init."""
     end_share: float = 0.1
     """Share of the peak rate at which linear and cosine end."""
     warmup_share: float = 0.05
@@ -130,14 +147,14 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
             raise ValueError("--model says how to build a new model: leave it out with --init.")
         if self.batch_size is not None and self.batch_tokens is not None:
             raise ValueError("Give --batch-size or --batch-tokens, not both.")
-        if self.text == ["builtin"] and fresh:
-            self._set_defaults(BUILTIN)
+        if fresh and self.text == ["builtin"]:
+            self._set_defaults(BUILTIN_TEXT)
+        if fresh and self.prompts == ["builtin"]:
+            self._set_defaults(BUILTIN_PROMPTS)
+        self._set_defaults({"tokenizer": "sentencepiece", "preset": "nano", "model": {}})
         self._set_defaults(
             {
-                "tokenizer": "sentencepiece",
-                "preset": "nano",
-                "model": {},
-                "learning_rate": 1e-3 if fresh else 5e-5,
+                "learning_rate": RATES[self.preset] if fresh else RATE_OF_TUNING,
                 "temperature": 0.8 if self.prompts is None else 0.0,
                 "export": export_folder(self.output),
             }

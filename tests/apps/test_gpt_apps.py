@@ -1,36 +1,35 @@
 """The commands that train a GPT and let it go on from prompts, on small texts."""
 
+import contextlib
+import io
 import json
 import math
-import random
 import sys
+from functools import cache
 from pathlib import Path
 
 import command_line
-import gpt_texts
+import gpt_generators
+import gpt_train
 import numpy as np
 import pytest
-from gpt_sections import Sections
+import tensorflow as tf
+from apps.gpt_words import SHAPE, sentences
 from gpt_train_options import GptTrainOptions
 
-from keras_transformer.data import ExampleBatches
-from keras_transformer.text import CharacterTokenizer, load_tokenizer
+from keras_transformer.checkpoints import save_byte_level_bpe, save_huggingface
+from keras_transformer.models import Gpt, GptConfig
+from keras_transformer.tasks import TextGenerator
+from keras_transformer.text import ByteLevelBPETokenizer, load_tokenizer
+from keras_transformer.training import set_seed
 
-SHAPE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 SMALL = json.dumps(SHAPE | {"hidden_dropout": 0.1})
-WORDS = "the sea was calm and a boat came home with fish while wind rose over dark hills".split()
 
 
 def here(monkeypatch, module: str, arguments: list) -> None:
     """Runs a script's `main` in this process."""
     monkeypatch.setattr(sys, "argv", [f"{module}.py", *map(str, arguments)])
     command_line.run(__import__(module).main)
-
-
-def sentences(count: int, seed: int = 1) -> str:
-    """Made-up sentences, a line each."""
-    draw = random.Random(seed)
-    return "".join(f"{' '.join(draw.choices(WORDS, k=7))}.\n" for _ in range(count))
 
 
 def flags(folder: Path, name: str, *more) -> list:
@@ -42,145 +41,17 @@ def flags(folder: Path, name: str, *more) -> list:
     ]  # fmt: skip
 
 
-def texts_of(documents) -> str:
-    return "".join("\n".join(document) for document in documents)
+@pytest.fixture(scope="module", autouse=True)
+def loaded_once():
+    """A model is loaded, and its graphs are traced, once for all tests."""
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(gpt_generators.TextGenerator, "load", cache(TextGenerator.load))
+        monkeypatch.setattr(gpt_generators.tf.saved_model, "load", cache(tf.saved_model.load))
+        yield
 
 
-# What is held out.
-
-
-def test_the_end_of_the_text_is_held_out_to_the_character(tmp_path):
-    text = sentences(40)
-    (tmp_path / "a.txt").write_text(text)
-    splits = gpt_texts.load_splits(GptTrainOptions(text=[str(tmp_path / "a.txt")], held_out=0.3))
-    parts = [texts_of(splits[split]) for split in ("train", "valid")]
-    assert "".join(parts) == text
-    assert len(parts[0]) == math.floor(len(text) * 7 / 10)
-
-
-def test_validation_texts_may_be_named_or_be_splits(tmp_path):
-    for split in ("train", "valid"):
-        (tmp_path / f"{split}.txt").write_text(f"This is {split}.\n")
-    expected = {"train": "This is train.\n", "valid": "This is valid.\n"}
-    train, valid = (str(tmp_path / f"{split}.txt") for split in expected)
-    for options in (
-        GptTrainOptions(text=[train], valid_text=[valid]),
-        GptTrainOptions(text=[str(tmp_path / "{split}.txt")]),
-    ):
-        found = gpt_texts.load_splits(options)
-        assert {split: texts_of(part) for split, part in found.items()} == expected
-    several = gpt_texts.load_splits(GptTrainOptions(text=[train, train], valid_text=[valid]))
-    assert texts_of(several["train"]) == 2 * expected["train"]
-    with pytest.raises(ValueError, match="has a validation split of its own, but .* --valid-text"):
-        gpt_texts.load_splits(GptTrainOptions(text=[train, "builtin"]))
-
-
-def test_the_last_prompts_are_held_out(tmp_path):
-    file = tmp_path / "a.jsonl"
-    rows = [{"q": f"{number}?", "a": f"{number}!"} for number in range(10)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    options = {"prompts": [str(file)], "prompt_field": "q", "completion_field": "a"}
-    splits = gpt_texts.load_splits(GptTrainOptions(**options, held_out=0.25))
-    found = {split: [number for number, _ in part] for split, part in splits.items()}
-    assert found == {"train": [f"{n}?" for n in range(7)], "valid": [f"{n}?" for n in range(7, 10)]}
-    with pytest.raises(ValueError, match="a share of 0.95 of 10 prompts leaves none to train"):
-        gpt_texts.load_splits(GptTrainOptions(**options, held_out=0.95))
-
-
-def test_built_in_translations_are_prompts():
-    splits = gpt_texts.load_splits(GptTrainOptions(prompts=["builtin"]))
-    train, valid = (set(splits[split]) for split in ("train", "valid"))
-    assert len(train) > len(valid) > 10 and not train & valid
-    assert all(prompt.endswith("\n") for prompt, _ in valid)
-
-
-# Options.
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"text": ["a"], "prompts": ["b"]}, "Give --text or --prompts, not both"),
-        ({"valid_prompts": ["a"]}, "--valid-prompts is for --prompts: give that, too"),
-        ({"batch_size": 4, "batch_tokens": 400}, "--batch-size or --batch-tokens, not both"),
-        ({"init": "runs/a", "model": {"hidden_size": 8}}, "leave it out with --init"),
-        ({"text": ["a"], "schedule": "cosine", "max_minutes": 1.0}, "give --max-steps or --epochs"),
-        ({"model": {"hidden_sizes": 8}}, "--model has no field 'hidden_sizes'"),
-        ({"held_out": 1.0}, "--held-out is 1; it must be more than 0 and less than 1"),
-        ({"score_every": 0}, "--score-every is 0; it must be at least 1"),
-        ({"block_size": 0}, "--block-size is 0; it must be at least 1"),
-        ({"end_share": 1.5}, "--end-share is 1.5; it must be at least 0 and less than 1"),
-    ],
-)
-def test_options_that_do_not_fit_together_are_refused(options, words):
-    with pytest.raises(ValueError, match=words):
-        GptTrainOptions(**options)
-
-
-def test_training_ends_by_what_is_said_and_else_after_some_passes():
-    text = {"text": ["a"]}
-    assert (GptTrainOptions(**text).epochs, GptTrainOptions(**text, init="b").epochs) == (10, 3)
-    by_time = GptTrainOptions(**text, max_minutes=5.0)
-    assert (by_time.epochs, by_time.schedule) == (None, "inverse_sqrt")
-    by_steps = GptTrainOptions(**text, max_steps=5)
-    assert (by_steps.epochs, by_steps.schedule) == (None, "cosine")
-
-
-def test_a_batch_is_so_many_rows_or_tokens():
-    assert GptTrainOptions(text=["a"]).rows(64) == 12
-    assert GptTrainOptions(text=["a"], batch_tokens=1000).rows(64) == 15
-    assert GptTrainOptions(text=["a"], batch_tokens=10).rows(64) == 1
-    assert GptTrainOptions(batch_tokens=1000).rows(64) == 15
-
-
-def test_several_texts_are_given_one_after_the_other(monkeypatch):
-    arguments = ["--text", "a.txt", "b.txt", "--valid-text", "c.txt", "--max-steps", "3"]
-    monkeypatch.setattr(sys, "argv", ["gpt_train.py", *arguments])
-    options = command_line.parse_resumable(GptTrainOptions, None)
-    assert (options.text, options.valid_text) == (["a.txt", "b.txt"], ["c.txt"])
-
-
-def test_the_help_is_that_of_the_command_itself(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["gpt_train.py", "--help"])
-    with pytest.raises(SystemExit):
-        command_line.parse_resumable(GptTrainOptions, None)
-    shown = " ".join(capsys.readouterr().out.split())
-    assert "Rows of a batch; 12 by default." in shown
-
-
-# Sections.
-
-
-def counted(log: list[int]) -> ExampleBatches:
-    """Five batches an epoch; `log` gets the epoch each time that one is opened."""
-    batches = ExampleBatches(
-        [{"token_ids": [n], "label": n} for n in range(5)], "label", batch_size=1, seed=3
-    )
-    opened = batches.batches
-    batches.batches = lambda epoch, skip: log.append(epoch) or opened(epoch, skip)
-    return batches
-
-
-def numbers(batches) -> list[int]:
-    return [int(labels[0]) for _, labels in batches]
-
-
-def test_sections_are_the_epochs_one_after_the_other():
-    log: list[int] = []
-    batches = counted(log)
-    expected = [n for epoch in range(4) for n in numbers(batches.batches(epoch, 0))]
-    assert sorted(expected[:5]) == list(range(5)) and expected[:5] != expected[5:10]
-    log.clear()
-    sections = Sections(batches, 3)
-    assert [numbers(sections.dataset) for _ in range(6)] == [
-        expected[i : i + 3] for i in range(0, 18, 3)
-    ]
-    assert int(sections.dataset.cardinality()) == 3
-    assert log == [0, 1, 2, 3]  # none is opened twice
-    assert numbers(sections.batches(2, 1)) == expected[7:9]  # as a resumed run begins
-    assert numbers(sections.batches(3, 0)) == expected[9:12]
-    longer = Sections(batches, 12)
-    assert numbers(longer.batches(0, 0)) == expected[:12]
+def load(run: Path) -> TextGenerator:
+    return TextGenerator.load(str(run))
 
 
 # Training.
@@ -188,17 +59,39 @@ def test_sections_are_the_epochs_one_after_the_other():
 
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
-    """A folder with a text and a run of ten updates on it; what was printed."""
+    """A folder with a text, a run of ten updates on it, and what it printed."""
     folder = tmp_path_factory.mktemp("gpt")
     (folder / "sea.txt").write_text(sentences(60))
     with pytest.MonkeyPatch.context() as monkeypatch:
-        arguments = ["--text", folder / "sea.txt", "--tokenizer", "char"]
-        here(monkeypatch, "gpt_train", flags(folder, "sea", *arguments))
+        with contextlib.redirect_stdout(io.StringIO()) as shown:
+            arguments = ["--text", folder / "sea.txt", "--tokenizer", "char"]
+            here(monkeypatch, "gpt_train", flags(folder, "sea", *arguments))
+    (folder / "shown.txt").write_text(shown.getvalue())
     return folder
+
+
+@pytest.fixture
+def without_export(monkeypatch):
+    """Training as it is, but without the time that tracing its results takes."""
+    monkeypatch.setattr(gpt_train.TextGenerator, "export", lambda self, folder: folder)
+    monkeypatch.setattr(gpt_train.gpt_samples, "show_sample", lambda *_: None)
+    monkeypatch.setattr(gpt_train.gpt_samples, "show_texts", lambda *_: None)
 
 
 def results_of(run: Path) -> dict:
     return json.loads((run / "results.json").read_text())
+
+
+def mean_loss(model, tokenizer, text: str, block_size: int) -> float:
+    """Nats a token of a text and its end, in blocks that begin after the token before them."""
+    ids = [tokenizer.eos_id, *tokenizer.tokenize(text).numpy(), tokenizer.eos_id]
+    losses = []
+    for start in range(0, len(ids) - 1, block_size):
+        block = np.array(ids[start : start + block_size + 1])
+        logits = np.asarray(model({"token_ids": block[None, :-1]}))[0]  # [tokens, vocab_size]
+        log_sums = np.log(np.exp(logits).sum(axis=-1))  # [tokens]
+        losses += list(log_sums - logits[np.arange(len(block) - 1), block[1:]])
+    return float(np.mean(losses))
 
 
 def test_scores_are_over_all_validation_tokens(trained):
@@ -207,6 +100,9 @@ def test_scores_are_over_all_validation_tokens(trained):
     held_out = text[math.floor(len(text) * 9 / 10) :]
     scores = results["valid"]
     assert scores["tokens"] == len(held_out) + 1  # the end marker, too
+    saved = load(trained / "sea")
+    expected = mean_loss(saved.model, saved.tokenizer, held_out, 32)
+    assert scores["loss"] == pytest.approx(expected, rel=1e-5)
     assert scores["perplexity"] == pytest.approx(math.exp(scores["loss"]))
     bits = scores["loss"] / math.log(2) * scores["tokens"] / len(held_out)
     assert scores["bits_per_byte"] == pytest.approx(bits)
@@ -216,14 +112,20 @@ def test_scores_are_over_all_validation_tokens(trained):
     assert min(loss for _, loss in results["history"]) == pytest.approx(scores["loss"])
 
 
-def test_a_vocabulary_of_characters_has_those_of_the_text_and_no_others(trained):
-    tokenizer = load_tokenizer(trained / "sea" / "tokenizer")
-    assert isinstance(tokenizer, CharacterTokenizer)
-    found = [tokenizer.id_to_token(index) for index in range(4, tokenizer.vocab_size)]
-    assert sorted(found) == sorted(set(sentences(60)))
+def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
+    assert {path.name for path in (trained / "sea").iterdir()} == {
+        "checkpoints", "config.json", "model.weights.h5", "options.yaml", "results.json",
+        "tensorboard", "tokenizer",
+    }  # fmt: skip
+    assert (trained / "models" / "sea" / "1" / "saved_model.pb").is_file()
+    shown = (trained / "shown.txt").read_text()
+    assert "read 1, kept 1 sentences in 1 documents" in shown
+    assert shown.count(" updates: loss ") == 3 and shown.count("-" * 20) == 3
 
 
-def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(trained, monkeypatch):
+def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(
+    trained, monkeypatch, without_export
+):
     text = ["--text", trained / "sea.txt", "--tokenizer", "char"]
     arguments = flags(trained, "stopped", *text, "--max-steps", 6)
     here(monkeypatch, "gpt_train", arguments)
@@ -233,7 +135,7 @@ def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(trained, monkeyp
     files = [trained / name / "checkpoints" for name in ("stopped", "sea")]
     stopped, straight = (np.load(max(folder.iterdir())) for folder in files)
     assert stopped.files == straight.files and len(stopped.files) > 40
-    for name in set(straight.files):
+    for name in straight.files:
         if straight[name].dtype.kind == "f":
             np.testing.assert_array_equal(stopped[name], straight[name], err_msg=name)
 
@@ -249,46 +151,173 @@ def test_a_run_is_not_overwritten(trained, monkeypatch):
         here(monkeypatch, "gpt_train", flags(trained, "sea", "--text", trained / "sea.txt"))
 
 
-def test_characters_that_training_never_saw_are_counted(tmp_path, monkeypatch, capsys):
-    (tmp_path / "a.txt").write_text(sentences(20))
-    (tmp_path / "b.txt").write_text("Q! the sea?\n")
-    arguments = ["--text", tmp_path / "a.txt", "--valid-text", tmp_path / "b.txt"]
-    here(monkeypatch, "gpt_train", flags(tmp_path, "run", *arguments, "--tokenizer", "char"))
-    assert "has 3 characters that the tokenizer does not know" in capsys.readouterr().out
-    assert results_of(tmp_path / "run")["valid"]["unknown_tokens"] == 3
+def test_a_run_is_gone_on_from_with_its_tokenizer(trained, tmp_path):
+    text = sentences(60, seed=2)
+    (tmp_path / "more.txt").write_text(text)
+    options = {"init": str(trained / "sea"), "text": [str(tmp_path / "more.txt")]}
+    options |= {"output": str(tmp_path / "run")}
+    generator, _, batches = gpt_train.prepare(GptTrainOptions(**options))
+    saved = load(trained / "sea")
+    held_out = text[math.floor(len(text) * 9 / 10) :]
+    expected = mean_loss(saved.model, saved.tokenizer, held_out, 32)
+    found = mean_loss(generator.model, generator.tokenizer, held_out, 32)
+    assert found == pytest.approx(expected)
+    assert batches["train"].block_size == 32
+    kept = load_tokenizer(tmp_path / "run" / "tokenizer")
+    assert kept.tokenize("the sea").numpy().tolist() == (
+        saved.tokenizer.tokenize("the sea").numpy().tolist()
+    )
+    with pytest.raises(ValueError, match="--block-size 64 is more than the model of .* takes, 32"):
+        gpt_train.prepare(GptTrainOptions(**options, block_size=64))
 
 
-@pytest.mark.parametrize("kind", ["sentencepiece", "bpe"])
-def test_subwords_and_whole_documents(tmp_path, monkeypatch, kind):
-    (tmp_path / "a.txt").write_text(sentences(60))
-    arguments = ["--text", tmp_path / "a.txt", "--tokenizer", kind, "--vocab-size", 300]
-    more = ["--packing", "documents", "--document", "paragraph", "--max-steps", 2]
-    here(monkeypatch, "gpt_train", flags(tmp_path, "run", *arguments, *more))
-    results = results_of(tmp_path / "run")
-    assert results["updates"] == 2 and results["valid"]["bits_per_byte"] > 0
-
-
-def test_a_text_shorter_than_a_block_is_one_padded_row(tmp_path, monkeypatch):
-    (tmp_path / "a.txt").write_text("Few words.\n")
-    arguments = ["--text", tmp_path / "a.txt", "--tokenizer", "char", "--max-steps", 1]
-    here(monkeypatch, "gpt_train", flags(tmp_path, "run", *arguments))
-    assert results_of(tmp_path / "run")["valid"]["tokens"] == 3
-    (tmp_path / "b.txt").write_text("x\n")
-    with pytest.raises(SystemExit, match=r"share of 0.1 of 2 characters leaves no text for valid"):
-        here(monkeypatch, "gpt_train", ["--text", tmp_path / "b.txt", "--output", tmp_path / "b"])
-
-
-def test_only_completions_are_learned_from_prompts(tmp_path, monkeypatch):
+def test_only_completions_are_learned_from_prompts(tmp_path, monkeypatch, without_export, capsys):
     rows = [{"prompt": f"{n} and then ", "completion": f"{n + 1}"} for n in range(10, 30)]
     file = tmp_path / "a.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     arguments = ["--prompts", file, "--tokenizer", "char", "--max-steps", 3]
     here(monkeypatch, "gpt_train", flags(tmp_path, "run", *arguments))
-    scores = results_of(tmp_path / "run")["valid"]
-    assert scores["tokens"] == 2 * 3  # of two prompts, each two digits and the end marker
-    assert scores["bits_per_byte"] is None and scores["loss"] > 0
+    results = results_of(tmp_path / "run")
+    assert results["valid"]["tokens"] == 2 * 3  # of two prompts, each two digits and the end marker
+    assert results["valid"]["bits_per_byte"] is None and results["valid"]["loss"] > 0
+    assert results["completions"]["asked"] == 2
+    assert "of 2 are exactly right" in capsys.readouterr().out
 
 
 def test_a_folder_without_a_model_is_named(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="holds no model: there is no config.json"):
         here(monkeypatch, "gpt_train", ["--init", tmp_path, "--output", tmp_path / "run"])
+
+
+# Going on from prompts.
+
+
+def generated(monkeypatch, capsys, *arguments) -> list[dict]:
+    """What `gpt_generate.py --json` prints."""
+    capsys.readouterr()
+    here(monkeypatch, "gpt_generate", [*arguments, "--json"])
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+PROMPTS = ["the sea", "", "a boat came home with fish while wind rose over dark hills"]
+
+
+def test_a_run_and_its_export_go_on_alike(trained, monkeypatch, capsys):
+    run, export = trained / "sea", trained / "models" / "sea" / "1"
+    asked = ["--temperature", 0.7, "--max-new-tokens", 6, "--top-k", 9, "--seed", 5, "--n", 2]
+    texts = []
+    for model in (run, export):
+        found = generated(monkeypatch, capsys, "--model", model, *asked, *PROMPTS)
+        assert [row["prompt"] for row in found] == [p for p in PROMPTS for _ in range(2)]
+        assert all(row["full_text"] == row["prompt"] + row["text"] for row in found)
+        assert [row["truncated"] for row in found] == [False] * 4 + [True] * 2
+        texts.append([(row["text"], round(row["score"], 3)) for row in found])
+    assert texts[0] == texts[1] and len(set(texts[0])) > 3
+    # Each row has its own seed, whatever stands beside it.
+    alone = generated(monkeypatch, capsys, "--model", run, *asked[:-4], "--seed", 8, *PROMPTS[1:2])
+    assert alone[0]["text"] == texts[0][3][0]
+    # Nothing asked for: as the run was saved.
+    saved = [
+        generated(monkeypatch, capsys, "--model", model, PROMPTS[0])[0]["text"]
+        for model in (run, export)
+    ]
+    assert saved[0] == saved[1]
+
+
+def test_prompts_come_from_lines_and_json_lines(trained, monkeypatch, capsys, tmp_path):
+    (tmp_path / "a.txt").write_text("".join(f"{prompt}\n" for prompt in PROMPTS))
+    rows = (json.dumps({"prompt": prompt, "text": "unread"}) for prompt in PROMPTS)
+    (tmp_path / "a.jsonl").write_text("".join(f"{row}\n" for row in rows))
+    asked = ["--model", trained / "sea", "--temperature", 0, "--max-new-tokens", 4]
+    expected = generated(monkeypatch, capsys, *asked, *PROMPTS)
+    for name in ("a.txt", "a.jsonl"):
+        assert generated(monkeypatch, capsys, *asked, "--file", tmp_path / name) == expected
+    here(monkeypatch, "gpt_generate", [*asked, *PROMPTS])
+    shown = capsys.readouterr()
+    assert shown.out.split(f"{'-' * 20}\n") == [f"{row['full_text']}\n" for row in expected]
+    assert "1 of 3 prompts were cut" in shown.err
+
+
+def test_a_stream_is_the_same_text(trained, monkeypatch, capsys):
+    asked = ["--model", trained / "sea", "--max-new-tokens", 6, "--n", 2, "--seed", 3, PROMPTS[0]]
+    here(monkeypatch, "gpt_generate", asked)
+    expected = capsys.readouterr().out
+    here(monkeypatch, "gpt_generate", [*asked, "--stream"])
+    assert capsys.readouterr().out == expected
+
+
+def test_stop_strings_and_beams(trained, monkeypatch, capsys):
+    asked = ["--model", trained / "sea", "--max-new-tokens", 20, PROMPTS[0]]
+    stopped = generated(monkeypatch, capsys, *asked, "--stop", "a", "--stop", "e", "--stop", " ")
+    assert stopped[0]["finish_reason"] == "stop" and not set(stopped[0]["text"]) & set("ae ")
+    (found,) = generated(monkeypatch, capsys, *asked, "--beam-size", 2, "--min-new-tokens", 20)
+    assert (found["tokens"], found["finish_reason"]) == (20, "length")
+
+
+def test_texts_are_scored_line_by_line(trained, monkeypatch, capsys, tmp_path):
+    (tmp_path / "a.txt").write_text("the sea\n\nwas calm\n")
+    rows = []
+    for model in (trained / "sea", trained / "models" / "sea" / "1"):
+        asked = ["--score", "--model", model, "--file", tmp_path / "a.txt"]
+        found = generated(monkeypatch, capsys, *asked)
+        rows.append([(row["tokens"], round(row["log_probability"], 3)) for row in found])
+        here(monkeypatch, "gpt_generate", asked)
+        lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+        assert [(int(n), round(float(value), 3)) for value, n, _ in lines] == rows[-1]
+        value, count, perplexity = map(float, lines[0])
+        assert perplexity == pytest.approx(math.exp(-value / count), rel=1e-3)
+    assert rows[0] == rows[1]
+    assert [count for count, _ in rows[0]] == [7, 0, 8]
+    assert found[1]["perplexity"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--file", "a.txt", "b"], "Give prompts or --file, not both"),
+        (["--n", "0", "b"], "--n is 0; it must be at least 1"),
+        (["--stream", "--json", "b"], "--stream is for text alone"),
+        (["--model", "EXPORT", "--min-p", "0.1", "--beam-size", "2"], "no --min-p, --beam-size"),
+        (["--model", "EXPORT", "--stream", "b"], "is a SavedModel, which cannot --stream"),
+        (["--model", "EXPORT", "--xla", "b"], "is a SavedModel, which --xla cannot compile"),
+        (["--model", "RUN", "--temperature", "-1", "b"], "temperature must be from 0"),
+        (["--model", "EMPTY"], "holds no model: there is no config.json"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(trained, monkeypatch, tmp_path, arguments, words):
+    folders = {"EXPORT": trained / "models" / "sea" / "1", "RUN": trained / "sea"}
+    folders["EMPTY"] = tmp_path
+    arguments = [str(folders.get(argument, argument)) for argument in arguments]
+    with pytest.raises(SystemExit, match=words):
+        here(monkeypatch, "gpt_generate", arguments)
+
+
+def test_a_gpt2_directory_is_asked_and_gone_on_from(tmp_path, monkeypatch, capsys):
+    tokenizer = ByteLevelBPETokenizer.train([sentences(60)], 280, pad_token=None)
+    fields = {"pad_token_id": -1, "bos_token_id": 0, "eos_token_id": 0}
+    set_seed(1)
+    config = GptConfig(
+        tokenizer.vocab_size, **SHAPE, max_position_embeddings=32, **fields, initializer_range=0.3
+    )
+    model = Gpt(config)
+    model.build()
+    directory = tmp_path / "gpt2"
+    save_huggingface(model, directory)
+    save_byte_level_bpe(tokenizer, directory)
+    asked = ["--model", directory, "--temperature", 0, "--max-new-tokens", 5, "the sea"]
+    (found,) = generated(monkeypatch, capsys, *asked)
+    ids = [0, *tokenizer.tokenize("the sea").numpy()]
+    for _ in range(5):
+        ids.append(int(np.argmax(model({"token_ids": np.array([ids])})[0, -1])))
+        if ids[-1] == tokenizer.eos_id:
+            break
+    expected = tokenizer.detokenize(ids).numpy().decode()
+    # A last character that lacks bytes is left out.
+    assert found["full_text"].rstrip("\ufffd") == expected.rstrip("\ufffd")
+    (tmp_path / "a.txt").write_text(sentences(60))
+    options = {"init": str(directory), "text": [str(tmp_path / "a.txt")], "output": str(tmp_path)}
+    begun, _, batches = gpt_train.prepare(GptTrainOptions(**options))
+    assert begun.model.config == config
+    assert begun.tokenizer.vocabulary == tokenizer.vocabulary
+    _, labels = next(batches["valid"].batches())
+    assert -1 in labels  # there is no id of padding: what it stands for is not learned

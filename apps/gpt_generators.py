@@ -1,0 +1,121 @@
+"""Models that go on from prompts: of a run, a Hugging Face directory, or a SavedModel."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gpt_start
+import pretrained
+import tensorflow as tf
+import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
+
+from keras_transformer.tasks import GenerationOptions, TextGenerator, TextScore
+
+# What a request to a SavedModel can say.
+SERVED = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+# What beam search has no use for.
+OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+
+
+class LocalModel:
+    """The model of a run or of a Hugging Face directory.
+
+    Args:
+        directory: the folder.
+        asked: options of this command, by their names, in place of the model's own.
+        xla: whether XLA compiles the search.
+    """
+
+    def __init__(self, directory: str, asked: dict[str, Any], xla: bool):
+        if pretrained.is_run(directory):
+            self.generator = TextGenerator.load(directory)
+        else:
+            model, tokenizer, start_id = gpt_start.load_pretrained(directory)
+            self.generator = TextGenerator(model, tokenizer, None, start_id)
+        if asked.get("beam_size", 1) > 1:  # the model may have been saved to sample
+            asked = {name: getattr(GenerationOptions(), name) for name in OF_SAMPLING} | asked
+        self._asked, self._xla = asked, xla
+        self._seed = asked.get("seed", self.generator.options.seed)
+
+    def generate(self, prompts: list[str], row: int) -> Iterator[dict[str, Any]]:
+        """What follows each prompt; `row` is the number of the first one."""
+        asked = self._asked | {"seed": self._seed + row}
+        found = self.generator.generate(prompts, jit_compile=self._xla, **asked)
+        return (generation._asdict() for generation in found)
+
+    def stream(self, prompt: str, row: int) -> Iterator[str]:
+        """The same piece by piece."""
+        return self.generator.stream(prompt, **self._asked | {"seed": self._seed + row})
+
+    def score(self, texts: list[str]) -> Iterator[TextScore]:
+        """How likely each text is."""
+        return iter(self.generator.score(texts))
+
+
+class ServedModel:
+    """A SavedModel, asked as a server is: through its signatures.
+
+    What is not asked for is as the model was exported. But a request says all that it can say or
+    nothing: next to an option that is asked for, the others are those of `GenerationOptions`.
+
+    Args:
+        directory: folder of the version.
+        asked: options of this command.
+
+    Raises:
+        ValueError: for options that a request cannot have.
+    """
+
+    def __init__(self, directory: str, asked: dict[str, Any]):
+        if fixed := [name for name in asked if name not in SERVED]:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in fixed)
+            raise ValueError(
+                f"{directory} is a SavedModel, which takes no {flags}: give the folder of a run."
+            )
+        self._loaded = tf.saved_model.load(directory)  # kept: it owns the variables
+        self._asked = asked
+
+    def generate(self, prompts: list[str], row: int) -> Iterator[dict[str, Any]]:
+        """What follows each prompt; `row` is the number of the first one."""
+        inputs = {"prompt": tf.constant(prompts)}
+        signature = "serving_default"
+        if self._asked or row:
+            signature = "generate"
+            defaults = GenerationOptions()
+            for name in SERVED:
+                value = self._asked.get(name, getattr(defaults, name))
+                inputs[name] = tf.fill([len(prompts)], value)
+            inputs["seed"] += tf.range(row, row + len(prompts))
+        outputs = self._ask(signature, inputs)
+        for text, full_text, score, truncated in zip(
+            *(outputs[name] for name in ("text", "full_text", "score", "truncated")), strict=True
+        ):
+            yield {
+                "text": text.decode("utf-8"),
+                "full_text": full_text.decode("utf-8"),
+                "score": float(score),
+                "truncated": bool(truncated),
+            }
+
+    def score(self, texts: list[str]) -> Iterator[TextScore]:
+        """How likely each text is."""
+        outputs = self._ask("score", {"text": tf.constant(texts)})
+        return (
+            TextScore(float(value), int(tokens))
+            for value, tokens in zip(outputs["log_probability"], outputs["tokens"], strict=True)
+        )
+
+    def _ask(self, signature: str, inputs: dict[str, tf.Tensor]) -> dict[str, Any]:
+        if signature not in self._loaded.signatures:
+            raise ValueError(f"The SavedModel is no TextGenerator: it has no {signature!r}.")
+        outputs = self._loaded.signatures[signature](**inputs)
+        return {name: value.numpy() for name, value in outputs.items()}
+
+
+def open_model(directory: str, asked: dict[str, Any], xla: bool) -> LocalModel | ServedModel:
+    """The model in a folder."""
+    if not Path(directory, "saved_model.pb").is_file():
+        return LocalModel(directory, asked, xla)
+    if xla:
+        raise ValueError(f"{directory} is a SavedModel, which --xla cannot compile any more.")
+    return ServedModel(directory, asked)

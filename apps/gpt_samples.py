@@ -1,0 +1,57 @@
+"""What a GPT makes of prompts: samples to look at while it learns, and when it has."""
+
+import textwrap
+from itertools import islice
+
+from gpt_train_options import GptTrainOptions
+
+from keras_transformer.data import TextDocuments, TextPairs
+from keras_transformer.tasks import TextGenerator
+
+MOST_PROMPTS = 200  # that completions are scored of
+SAMPLES = 3
+RULE = "-" * 20
+
+
+def sample_prompt(options: GptTrainOptions, data: TextDocuments | TextPairs) -> str:
+    """How the samples begin."""
+    if options.sample_prompt is not None:
+        return options.sample_prompt
+    return next(data.sources()) if isinstance(data, TextPairs) else ""
+
+
+def show_sample(generator: TextGenerator, prompt: str, tokens: int) -> None:
+    """Prints how a prompt goes on, with the weights of the moment."""
+    (found,) = generator.generate([prompt], max_new_tokens=tokens)
+    show(found.full_text)
+
+
+def show_texts(
+    generator: TextGenerator, data: TextDocuments | TextPairs, options: GptTrainOptions
+) -> None:
+    """Prints some texts of the trained model, or completions beside the right ones."""
+    if isinstance(data, TextPairs):
+        pairs = list(islice(data, SAMPLES))
+        found = generator([prompt for prompt, _ in pairs])
+        for (prompt, right), completion in zip(pairs, found, strict=True):
+            show(f"{prompt.strip()}\n  model: {completion}\n  right: {right}")
+        return
+    for found in generator.generate([sample_prompt(options, data)] * SAMPLES):
+        show(f"{RULE}\n{found.full_text}")
+
+
+def show(text: str) -> None:
+    """Prints a text set in."""
+    print(textwrap.indent(text, "    "), flush=True)
+
+
+def score_completions(generator: TextGenerator, pairs: TextPairs) -> dict[str, int]:
+    """How many of the first prompts go on with exactly the right completion."""
+    asked = list(islice(pairs, MOST_PROMPTS))
+    found = generator([prompt for prompt, _ in asked])
+    right = sum(
+        text.strip() == completion.strip()
+        for text, (_, completion) in zip(found, asked, strict=True)
+    )
+    print(f"Completions: {right} of {len(asked)} are exactly right", flush=True)
+    return {"right": right, "asked": len(asked)}
