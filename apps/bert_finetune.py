@@ -18,8 +18,6 @@ from finetune_tag import Tag
 from keras_transformer.training import ScoreCallback, adamw, set_seed
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
-# The measure that picks the best weights.
-MAIN_SCORE = {"classify": "accuracy", "tag": "f1", "qa": "f1", "regression": "pearson"}
 
 
 def main() -> None:
@@ -55,7 +53,7 @@ def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
     valid_batches = recipe.batches("valid", task.tokenizer)
     print(batches.report, flush=True)
     total = options.max_steps or options.epochs * batches.count_batches()
-    warmup = max(1, round(options.warmup_share * total))
+    warmup = min(max(1, round(options.warmup_share * total)), total - 1)
     loss, metrics = recipe.loss_and_metrics()
     task.model.compile(
         optimizer=adamw(
@@ -67,15 +65,14 @@ def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
         metrics=metrics,
         weighted_metrics=[],
     )
-    measure = MAIN_SCORE["regression" if options.regression else options.task]
 
     def valid_score(_: keras.Model) -> float:
-        return getattr(recipe.score(task, "valid"), measure)
+        return getattr(recipe.score(task, "valid"), recipe.measure)
 
     scoring = ScoreCallback(
         valid_score,
         every=options.score_every,
-        name=f"valid_{measure}",
+        name=f"valid_{recipe.measure}",
         patience=options.patience,
     )
     training_run.fit(task.model, batches, valid_batches, options, scoring)

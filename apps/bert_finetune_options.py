@@ -1,13 +1,25 @@
 """Options of `bert_finetune.py`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions, check_model_fields, export_folder
+from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import BertConfig
+
+OPTION_OF = {
+    "text_column": "classify",
+    "pair_column": "classify",
+    "label_column": "classify",
+    "regression": "classify",
+    "balanced": "classify",
+    "word_column": "tag",
+    "tag_column": "tag",
+    "no_answer_threshold": "qa",
+}
+"""Options that one task has, and which."""
 
 
 @dataclass
@@ -90,6 +102,8 @@ class BertFinetuneOptions(TrainingOptions, TaskData):
             self.output = str(Path("runs", self.task))
         if self.export is None:
             self.export = export_folder(self.output)
+        check_limits(self)
+        self._check_task()
         check_model_fields(BertConfig, self.model)
         if pretrained and self.model:
             raise ValueError("--model says how to build a new model: leave it out with --init.")
@@ -103,3 +117,15 @@ class BertFinetuneOptions(TrainingOptions, TaskData):
                 )
         others = {"--valid": self.valid, "--test": self.test}
         check_kept_apart("--train", self.train, others)
+
+    def _check_task(self) -> None:
+        """Refuses options of another task."""
+        for option in fields(self):
+            task = OPTION_OF.get(option.name, self.task)
+            if task != self.task and getattr(self, option.name) != option.default:
+                flag = f"--{option.name.replace('_', '-')}"
+                raise ValueError(f"{flag} is for --task {task}, not for --task {self.task}.")
+        if self.balanced and self.regression:
+            raise ValueError("--balanced weighs labels, but with --regression there are numbers.")
+        if self.stride is not None and self.stride < 1:
+            raise ValueError(f"--stride is {self.stride}; it must be at least 1.")

@@ -43,10 +43,15 @@ class PredictOptions:
 def main() -> None:
     options = command_line.parse(PredictOptions, __doc__, positional="file")
     task = open_task(options)
-    answer = ANSWERS[type(task)]
+    answer, number = ANSWERS[type(task)], 1
     for chunk in in_chunks(lines_of(options.file), options.file):
-        for answered in answer(task, chunk):
-            print(json.dumps(answered, ensure_ascii=False))
+        try:
+            for answered in answer(task, chunk):
+                print(json.dumps(answered, ensure_ascii=False))
+        except LineError as error:
+            where = f"{options.file or 'standard input'}, line {number + error.index}"
+            raise ValueError(f"{where}: {error}") from None
+        number += len(chunk)
         sys.stdout.flush()
 
 
@@ -77,22 +82,38 @@ def open_task(options: PredictOptions) -> Task:
     return task
 
 
+class LineError(ValueError):
+    """A line that is not what the task takes."""
+
+    def __init__(self, index: int, fault: str):
+        super().__init__(fault)
+        self.index = index
+
+
 def two_columns(lines: list[str]) -> tuple[list[str], list[str]]:
     """The texts before and after the tab of each line; a blank line has two blank ones."""
     firsts, seconds = [], []
-    for line in lines:
+    for index, line in enumerate(lines):
         first, tab, second = line.partition("\t")
         if line.strip() and not tab:
-            raise ValueError(f"{line[:60]!r} must be two texts with a tab between them.")
+            raise LineError(index, f"{line[:60]!r} must be two texts with a tab between them.")
         firsts.append(first)
         seconds.append(second)
     return firsts, seconds
 
 
 def classify(task: TextClassifier, lines: list[str]) -> Iterator[dict[str, Any]]:
-    """Labels and scores; lines with a tab are pairs of texts."""
-    pairs = two_columns(lines) if any("\t" in line for line in lines) else (lines,)
-    return (found._asdict() for found in task.classify(*pairs))
+    """Labels and scores; a line with a tab is a pair of texts."""
+    pairs = [index for index, line in enumerate(lines) if "\t" in line]
+    singles = [index for index, line in enumerate(lines) if "\t" not in line]
+    found: dict[int, Any] = {}
+    if singles:
+        texts = [lines[index] for index in singles]
+        found |= zip(singles, task.classify(texts), strict=True)
+    if pairs:
+        columns = two_columns([lines[index] for index in pairs])
+        found |= zip(pairs, task.classify(*columns), strict=True)
+    return (found[index]._asdict() for index in range(len(lines)))
 
 
 def tag(task: TokenTagger, lines: list[str]) -> Iterator[dict[str, Any]]:

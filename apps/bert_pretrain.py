@@ -101,7 +101,7 @@ def make_batches(
 def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) -> keras.Model:
     """The model with its losses: the sum of both tasks' (Devlin et al. 2019, A.2)."""
     total = options.max_steps or options.epochs * batches_an_epoch
-    warmup = max(1, round(options.warmup_share * total))
+    warmup = min(max(1, round(options.warmup_share * total)), total - 1)
     optimizer = adamw(
         training_run.schedule(options.schedule, options.learning_rate, warmup, total),
         weight_decay=options.weight_decay,

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions, check_model_fields, export_folder
+from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import BertConfig
 
@@ -57,6 +57,7 @@ class BertPretrainOptions(TrainingOptions, PretrainingTexts):
     def __post_init__(self) -> None:
         if self.export is None:
             self.export = export_folder(self.output)
+        check_limits(self)
         check_model_fields(BertConfig, self.model)
         if not 0 < self.held_out < 0.5:
             raise ValueError(

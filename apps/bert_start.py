@@ -25,6 +25,10 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Token
         texts: gives the texts that a new tokenizer learns from.
     """
     folder = Path(options.output, "tokenizer")
+    if options.resume and (began := pretrained.read_start(options.output)) is not None:
+        bert = Bert(BertConfig.from_dict(began["model"]))
+        bert.build()
+        return bert, load_tokenizer(folder)
     if options.init is not None:
         bert, tokenizer = load_pretrained(options.init)
         most = bert.config.max_position_embeddings
@@ -33,14 +37,12 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Token
                 f"--max-length {options.max_length} is more than the model of {options.init} "
                 f"takes, {most}."
             )
-        tokenizer.save(folder)
-        return bert, tokenizer
-    if not options.resume:
-        new_tokenizer(options.tokenizer, texts(), options.vocab_size, options.lowercase).save(
-            folder
-        )
-    tokenizer = load_tokenizer(folder)
-    return new_encoder(options.preset, tokenizer, options.max_length, options.model), tokenizer
+    else:
+        tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size, options.lowercase)
+        bert = new_encoder(options.preset, tokenizer, options.max_length, options.model)
+    tokenizer.save(folder)
+    pretrained.write_start(options.output, {"model": bert.config.to_dict()})
+    return bert, tokenizer
 
 
 def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:

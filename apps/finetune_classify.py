@@ -34,6 +34,7 @@ class Classify:
         self.options = options
         self.splits = {split: self._load(split) for split in ("train", "valid", "test")}
         self.labels = None if options.regression else self.splits["train"].label_names()
+        self.measure = "accuracy" if self.labels else "pearson"  # picks the best weights
 
     def _load(self, split: str) -> LabelledTexts:
         options = self.options

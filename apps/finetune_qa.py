@@ -19,6 +19,8 @@ NO_ROW = -1  # of rows that only fill up a batch
 class AnswerQuestions:
     """The parts of a fine-tuning that are question answering's."""
 
+    measure = "f1"  # picks the best weights
+
     def __init__(self, options: BertFinetuneOptions):
         self.options = options
         self.splits = {split: self._load(split) for split in ("train", "valid", "test")}

@@ -9,7 +9,13 @@ from bert_finetune_options import BertFinetuneOptions
 from keras_transformer.data import ExampleBatches, TaggedSentences, load_tagged, tagging_batches
 from keras_transformer.models import Bert, BertTagger
 from keras_transformer.tasks import TokenTagger
-from keras_transformer.tasks.label_scores import EntityScores, entity_scores
+from keras_transformer.tasks.label_scores import (
+    EntityScores,
+    WordScores,
+    entity_scores,
+    marks_entities,
+    word_scores,
+)
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import TokenAccuracy, TokenCrossEntropy
 
@@ -23,6 +29,8 @@ class Tag:
         self.options = options
         self.splits = {split: self._load(split) for split in ("train", "valid", "test")}
         self.labels = self.splits["train"].tag_names()
+        self.entities = all(map(marks_entities, self.labels))
+        self.measure = "f1" if self.entities else "word_accuracy"  # picks the best weights
 
     def _load(self, split: str) -> TaggedSentences:
         options = self.options
@@ -48,7 +56,7 @@ class Tag:
         return TokenCrossEntropy(pad_id=NO_TAG), [TokenAccuracy(pad_id=NO_TAG)]
 
     def batches(self, split: str, tokenizer: Tokenizer) -> ExampleBatches:
-        """Batches of a split; tags that training never shows are left out of the others' loss."""
+        """Batches of a split; a tag that training never shows is refused."""
         options = self.options
         return tagging_batches(
             self.splits[split],
@@ -65,11 +73,12 @@ class Tag:
         options = self.options
         return TokenTagger(model, tokenizer, self.labels, options.max_length, options.stride)
 
-    def score(self, task: TokenTagger, split: str) -> EntityScores:
+    def score(self, task: TokenTagger, split: str) -> EntityScores | WordScores:
         """How good it is on a split, at the level of words."""
         sentences = list(self.splits[split])
         predicted = task.tag_words([sentence.words for sentence in sentences])
-        return entity_scores(predicted, [sentence.tags for sentence in sentences])
+        scores = entity_scores if self.entities else word_scores
+        return scores(predicted, [sentence.tags for sentence in sentences])
 
     def samples(self, task: TokenTagger, count: int = 5) -> Iterator[str]:
         """A few answers beside the right ones."""

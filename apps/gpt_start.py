@@ -42,13 +42,14 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
             model takes.
     """
     folder = Path(options.output, "tokenizer")
+    if options.resume and (began := pretrained.read_start(options.output)) is not None:
+        model = Gpt(GptConfig.from_dict(began["model"]))
+        model.build()
+        return Start(model, load_tokenizer(folder), began["start_id"])
     if options.init is not None:
         found = load_pretrained(options.init)
-        found.tokenizer.save(folder)
     else:
-        if not options.resume:
-            new_tokenizer(options.tokenizer, texts(), options.vocab_size).save(folder)
-        tokenizer = load_tokenizer(folder)
+        tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size)
         found = Start(new_model(options, tokenizer), tokenizer, tokenizer.eos_id)
     most = found.model.config.max_position_embeddings
     if options.block_size is not None and options.block_size > most:
@@ -56,6 +57,9 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
             f"--block-size {options.block_size} is more than the model of "
             f"{options.init or '--model'} takes, {most}."
         )
+    found.tokenizer.save(folder)
+    model = found.model.config.to_dict()
+    pretrained.write_start(options.output, {"model": model, "start_id": found.start_id})
     return found
 
 

@@ -2,6 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
+
+import training_run
+
+START_FILE = "start.json"
 
 
 def is_run(directory: str) -> bool:
@@ -11,7 +16,14 @@ def is_run(directory: str) -> bool:
         ValueError: when it is no folder of a model.
     """
     check_model_folder(directory)
-    return "task" in json.loads(Path(directory, "config.json").read_text(encoding="utf-8"))
+    path = Path(directory, "config.json")
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is not JSON: {error}.") from None
+    if not isinstance(fields, dict):
+        raise ValueError(f"{path} must hold a JSON object, not a {type(fields).__name__}.")
+    return "task" in fields
 
 
 def check_model_folder(directory: str) -> None:
@@ -43,3 +55,16 @@ def saved_model(directory: str) -> Path | None:
         versions = [path for path in folders[0].iterdir() if path.name.isdecimal()]
         folders += sorted(versions, key=lambda path: -int(path.name))
     return next((path for path in folders if (path / "saved_model.pb").is_file()), None)
+
+
+def write_start(run: str, start: dict[str, Any]) -> None:
+    """Keeps what a run begins with, so that it is resumed without the folder of `--init`."""
+    training_run.write_json(start, Path(run, START_FILE))
+
+
+def read_start(run: str) -> dict[str, Any] | None:
+    """What a run began with; None if it has no checkpoint and so is to begin anew."""
+    path = Path(run, START_FILE)
+    if not path.is_file() or not any(Path(run, "checkpoints").glob("*.npz")):
+        return None
+    return json.loads(path.read_text(encoding="utf-8"))

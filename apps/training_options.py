@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from keras_transformer.models.config import ModelConfig
 
@@ -41,6 +41,17 @@ class TrainingOptions:
     export: str | None = None
     """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
     name of --output."""
+
+
+def check_limits(options: Any) -> None:
+    """Refuses limits of a training that leave nothing to train."""
+    for name in ("epochs", "max_steps", "max_minutes"):
+        value = getattr(options, name)
+        if value is not None and not value > 0:
+            raise ValueError(f"--{name.replace('_', '-')} is {value:g}; it must be more than 0.")
+    share = getattr(options, "warmup_share", 0.0)
+    if not 0 <= share < 1:
+        raise ValueError(f"--warmup-share is {share:g}; it must be from 0 to less than 1.")
 
 
 def export_folder(output: str) -> str:

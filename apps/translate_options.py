@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from training_options import check_model_fields, export_folder
+from training_options import check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import TransformerConfig
 
@@ -152,6 +152,7 @@ class TranslateTrainOptions:
                 )
         if self.export is None:
             self.export = export_folder(self.output)
+        check_limits(self)
         check_model_fields(TransformerConfig, self.model)
         if self.schedule != "inverse_sqrt" and self.max_steps is None:
             raise ValueError(

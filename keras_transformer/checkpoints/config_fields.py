@@ -91,7 +91,7 @@ def read_activation(fields: Mapping[str, Any], name: str, default: str) -> str:
     'gelu_tanh'
     """
     act = fields.get(name) or default
-    if act not in ACTIVATIONS:
+    if not isinstance(act, str) or act not in ACTIVATIONS:
         raise ValueError(f"{name} must be one of {', '.join(ACTIVATIONS)}, not {act!r}.")
     return ACTIVATIONS[act]
 

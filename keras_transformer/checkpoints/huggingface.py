@@ -66,7 +66,9 @@ def load_huggingface(
     given = {name: value for name, value in options.items() if value is not None}
     if fields["model_type"] in decoders.FAMILIES:
         if model_class not in (None, Gpt):
-            raise ValueError(f"model_class must be Gpt for {directory}, not {model_class!r}.")
+            raise ValueError(
+                f"{directory} holds a decoder: model_class must be Gpt, not {model_class.__name__}."
+            )
         _check_options(given, {}, Gpt)
         return decoders.load_gpt(directory, fields, dtype)
     own_class = _own_class(directory, fields, required=model_class is None)
@@ -176,7 +178,7 @@ def _read_fields(directory: Path) -> dict[str, Any]:
         )
     try:
         fields = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}.") from None
     if not isinstance(fields, dict) or "model_type" not in fields:
         raise ValueError(f"{path} does not say which model it is of: there is no model_type in it.")
@@ -193,6 +195,10 @@ def _own_class(
 ) -> type[keras.Model] | None:
     """The model that a directory says it is."""
     names = fields.get("architectures") or ["BertModel"]
+    if not (isinstance(names, list) and isinstance(names[0], str)):
+        raise ValueError(
+            f"{directory / CONFIG_FILE}: architectures must be a list of names, not {names!r}."
+        )
     if names[0] not in bert.ARCHITECTURES and required:
         raise ValueError(
             f"{directory / CONFIG_FILE}: the architecture must be one of "

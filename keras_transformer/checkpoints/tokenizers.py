@@ -19,6 +19,14 @@ MERGES_FILE = "merges.txt"
 ADDED_FILE = "added_tokens.json"
 ROLES_FILE = "special_tokens_map.json"
 SETTINGS_FILE = "tokenizer_config.json"
+BERT_CLASSES = (
+    "BertTokenizer",
+    "BertTokenizerFast",
+    "DistilBertTokenizer",
+    "DistilBertTokenizerFast",
+    "ElectraTokenizer",
+    "ElectraTokenizerFast",
+)
 FAST_FILE = "tokenizer.json"  # vocabulary and settings in one, by the library `tokenizers`
 
 
@@ -36,16 +44,24 @@ def load_wordpiece(directory: str | os.PathLike[str]) -> WordPieceTokenizer:
     >>> load_wordpiece("bert-base-uncased")  # doctest: +SKIP
     """
     directory = Path(directory)
-    if (directory / VOCABULARY_FILE).is_file():
-        fields = _read_json_if_there(directory / SETTINGS_FILE)
+    fields = _read_json_if_there(directory / SETTINGS_FILE)
+    fast = (directory / FAST_FILE).is_file()
+    generic = fast and fields.get("tokenizer_class") == "PreTrainedTokenizerFast"
+    if (directory / VOCABULARY_FILE).is_file() and not generic:
+        _check_bert(directory / SETTINGS_FILE, fields)
         return WordPieceTokenizer.from_vocab(
             directory / VOCABULARY_FILE,
             lowercase=fields.get("do_lower_case", True),
             strip_accents=fields.get("strip_accents"),
             normalization="bert",
         )
-    if (directory / FAST_FILE).is_file():
-        return _from_fast_file(directory / FAST_FILE)
+    if fast:
+        try:
+            return _from_fast_file(directory / FAST_FILE)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise ValueError(
+                f"{directory / FAST_FILE} is not a file of the library tokenizers: {error!r}."
+            ) from None
     raise ValueError(
         f"{directory} has no {VOCABULARY_FILE} and no {FAST_FILE}, the vocabulary of its tokenizer."
     )
@@ -221,13 +237,32 @@ def _roles(tokens: Iterable[str], fields: Mapping[str, Any]) -> dict[str, str | 
     }
 
 
+def _check_bert(path: Path, fields: Mapping[str, Any]) -> None:
+    """Refuses settings of a tokenizer that cuts in another way than BERT's."""
+    kind = fields.get("tokenizer_class") or BERT_CLASSES[0]
+    if kind not in BERT_CLASSES:
+        raise ValueError(f"{path}: tokenizer_class is {kind!r}; only BERT's is read.")
+    wanted = {"tokenize_chinese_chars": True, "do_basic_tokenize": True, "never_split": None}
+    for name, right in wanted.items():
+        found = fields.get(name, right)
+        if (found or None) != (right or None):
+            raise ValueError(f"{path}: {name} is {found!r}; only BERT's {right!r} is read.")
+    for name in ("do_lower_case", "strip_accents"):
+        if fields.get(name, True) not in (True, False, None):
+            raise ValueError(f"{path}: {name} must be true or false, not {fields[name]!r}.")
+
+
 def _from_fast_file(path: Path) -> WordPieceTokenizer:
     fields = _read_json(path)
-    model, normalizer = (fields.get(name) or {} for name in ("model", "normalizer"))
+    model, normalizer, cutter = (
+        fields.get(name) or {} for name in ("model", "normalizer", "pre_tokenizer")
+    )
     wanted = (
         ("model.type", model.get("type"), "WordPiece"),
         ("model.unk_token", model.get("unk_token"), UNK),
         ("model.continuing_subword_prefix", model.get("continuing_subword_prefix"), SUFFIX),
+        ("model.max_input_chars_per_word", model.get("max_input_chars_per_word", 100), 100),
+        ("pre_tokenizer.type", cutter.get("type"), "BertPreTokenizer"),
         ("normalizer.type", normalizer.get("type"), "BertNormalizer"),
         ("normalizer.clean_text", normalizer.get("clean_text"), True),
         ("normalizer.handle_chinese_chars", normalizer.get("handle_chinese_chars"), True),
@@ -258,7 +293,7 @@ def _read_json_if_there(path: Path) -> dict[str, Any]:
 def _read_json(path: Path) -> dict[str, Any]:
     try:
         fields = json.loads(path.read_text(encoding="utf-8-sig"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is not JSON: {error}.") from None
     if not isinstance(fields, dict):
         raise ValueError(f"{path} must hold a JSON object, not a {type(fields).__name__}.")

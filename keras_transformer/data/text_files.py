@@ -49,7 +49,13 @@ def _files_of(path: Path, names: list[str]) -> list[Path]:
             raise FileNotFoundError(f"{path}: there is no such file or folder.")
         return [path]
     files = sorted(f for f in path.rglob("*") if f.name.endswith(tuple(names)) and f.is_file())
+    files = [f for f in files if not _is_hidden(f.relative_to(path))]
     if not files:
         *others, last = names
         raise ValueError(f"{path}: the folder has no file {', '.join(others)} or {last} in it.")
     return files
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file, or a folder that it lies in, is hidden: what programs put there, not data."""
+    return any(part.startswith(".") for part in path.parts)

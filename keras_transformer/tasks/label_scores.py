@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from seqeval.metrics import f1_score as entity_f1_score
 from seqeval.metrics import precision_score as entity_precision_score
 from seqeval.metrics import recall_score as entity_recall_score
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+
+_ENTITY_TAG = re.compile(r"O|[BI]-.+", re.S)
 
 
 class LabelScores(NamedTuple):
@@ -57,6 +60,16 @@ class EntityScores(NamedTuple):
             f"entity F1 {self.f1:.4f} (precision {self.precision:.4f}, recall {self.recall:.4f}), "
             f"word accuracy {self.word_accuracy:.4f}"
         )
+
+
+class WordScores(NamedTuple):
+    """How predicted tags of words agree with the right ones, where tags mark no entities."""
+
+    word_accuracy: float
+    """Share of the words with the right tag."""
+
+    def __str__(self) -> str:
+        return f"word accuracy {self.word_accuracy:.4f}"
 
 
 def label_scores(
@@ -115,10 +128,40 @@ def entity_scores(
         right: the right ones.
 
     Raises:
-        ValueError: when a sentence has not one tag for each word.
+        ValueError: when a sentence has not one tag for each word, or a tag marks no entity.
 
     >>> print(entity_scores([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]]))
     entity F1 0.0000 (precision 0.0000, recall 0.0000), word accuracy 0.6667
+    """
+    accuracy = word_scores(predicted, right).word_accuracy
+    predicted, right = [list(tags) for tags in predicted], [list(tags) for tags in right]
+    for tags in (*predicted, *right):
+        for tag in tags:
+            if not marks_entities(tag):
+                raise ValueError(
+                    f"The tag {tag!r} marks no entity: tags must be O, B-TYPE or I-TYPE. "
+                    "(word_scores takes any.)"
+                )
+    return EntityScores(
+        float(entity_f1_score(right, predicted, zero_division=0)),
+        float(entity_precision_score(right, predicted, zero_division=0)),
+        float(entity_recall_score(right, predicted, zero_division=0)),
+        accuracy,
+    )
+
+
+def word_scores(predicted: Sequence[Sequence[str]], right: Sequence[Sequence[str]]) -> WordScores:
+    """The share of the words with the right tag, whatever the tags mean.
+
+    Args:
+        predicted: a tag for each word of each sentence.
+        right: the right ones.
+
+    Raises:
+        ValueError: when a sentence has not one tag for each word.
+
+    >>> word_scores([["NOUN", "VERB"]], [["NOUN", "NOUN"]])
+    WordScores(word_accuracy=0.5)
     """
     _check(predicted, right)
     for number, (one, other) in enumerate(zip(predicted, right, strict=True)):
@@ -126,14 +169,17 @@ def entity_scores(
             raise ValueError(
                 f"Sentence {number} has {len(other)} words, but {len(one)} tags were predicted."
             )
-    predicted, right = [list(tags) for tags in predicted], [list(tags) for tags in right]
     pairs = [pair for one in zip(predicted, right, strict=True) for pair in zip(*one, strict=True)]
-    return EntityScores(
-        float(entity_f1_score(right, predicted, zero_division=0)),
-        float(entity_precision_score(right, predicted, zero_division=0)),
-        float(entity_recall_score(right, predicted, zero_division=0)),
-        sum(one == other for one, other in pairs) / max(len(pairs), 1),
-    )
+    return WordScores(sum(one == other for one, other in pairs) / max(len(pairs), 1))
+
+
+def marks_entities(tag: str) -> bool:
+    """Whether a tag is one of those by which entities are marked: O, B-TYPE or I-TYPE.
+
+    >>> marks_entities("B-PER"), marks_entities("NOUN")
+    (True, False)
+    """
+    return _ENTITY_TAG.fullmatch(tag) is not None
 
 
 def _check(predicted: Sequence, right: Sequence) -> None:

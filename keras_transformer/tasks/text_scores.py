@@ -89,7 +89,10 @@ def text_score(
                 f"bleu_tokenize must be one of {', '.join(sorted(BLEU.TOKENIZERS))}, not "
                 f"{bleu_tokenize!r}."
             )
-        bleu = BLEU(tokenize=bleu_tokenize or bleu_tokenizer(references))
+        try:
+            bleu = BLEU(tokenize=bleu_tokenize or bleu_tokenizer(references))
+        except RuntimeError as error:  # a package that sacreBLEU needs for it is not installed
+            raise ValueError(f"bleu_tokenize {bleu_tokenize!r}: {error}") from None
         value = bleu.corpus_score(hypotheses, [references]).score
         return TextScore("BLEU", value, str(bleu.get_signature()))
     if metric == "chrf":

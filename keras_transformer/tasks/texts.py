@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import tensorflow as tf
 
@@ -23,11 +23,26 @@ def as_texts(texts: Sequence[str], argument: str = "texts") -> tf.Tensor:
     """
     if isinstance(texts, str | bytes):
         raise ValueError(f"{argument} must be a list of strings, such as [text], not one string.")
+    if texts is None or isinstance(texts, Mapping) or not isinstance(texts, Iterable):
+        raise ValueError(f"{argument} must be a list of strings, not {texts!r:.80}.")
     texts = list(texts)
     for index, text in enumerate(texts):
         if not isinstance(text, str | bytes):
             raise ValueError(f"{argument}[{index}] must be a string, not {text!r:.80}.")
+        if isinstance(text, str) and not _is_encodable(text):
+            raise ValueError(
+                f"{argument}[{index}] holds half a character (a lone surrogate), which UTF-8 "
+                f"cannot write: {text!r:.80}."
+            )
     return tf.constant(texts, tf.string, shape=[len(texts)])
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def as_text_pairs(

@@ -67,6 +67,8 @@ def check_vocabulary(tokens: Sequence[str], place: Callable[[int], str], whole: 
             raise ValueError(f"{place(index)} is blank; every line must hold a token.")
         if "\n" in token or token.endswith("\r"):
             raise ValueError(f"{place(index)}: token {token!r} holds a line end.")
+        if "\0" in token:
+            raise ValueError(f"{place(index)}: token {token!r} holds a NUL.")
         if token in seen:
             raise ValueError(
                 f"{place(index)} repeats the token {token!r} of {place(seen[token])}; "

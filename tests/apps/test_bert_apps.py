@@ -2,11 +2,14 @@
 
 import dataclasses
 import json
+import shutil
 import sys
 from itertools import islice
 from pathlib import Path
 
 import bert_finetune
+import bert_predict
+import bert_start
 import command_line
 import pytest
 from bert_finetune_options import BertFinetuneOptions
@@ -14,6 +17,7 @@ from bert_pretrain import load_texts
 from bert_pretrain_options import BertPretrainOptions
 
 from keras_transformer.data import builtin_documents
+from keras_transformer.tasks.text_classifier import Classification as Label
 
 SMALL = {
     "hidden_size": 32,
@@ -231,3 +235,69 @@ def test_folders_serve_as_data_for_each_task(tmp_path, task):
 def test_a_folder_without_a_model_is_named(monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="holds no model: there is no config.json"):
         here(monkeypatch, "bert_finetune", ["--init", tmp_path, "--output", str(tmp_path / "run")])
+
+
+def test_a_resumed_run_goes_on_without_the_folder_it_began_with(pretrained, tmp_path):
+    began = shutil.copytree(pretrained, tmp_path / "began")
+    run = tmp_path / "run"
+    options = BertFinetuneOptions(init=str(began), max_length=48, output=str(run))
+    bert, tokenizer = bert_start.start(options, list)
+    (began / "tokenizer" / "vocab.txt").write_text("[UNK]\n")  # another vocabulary since
+    (run / "checkpoints").mkdir()
+    (run / "checkpoints" / "epoch-0001-batch-00000000.npz").touch()
+    again, same = bert_start.start(dataclasses.replace(options, resume=True), list)
+    assert again.config == bert.config and same.vocabulary == tokenizer.vocabulary
+    assert [w.shape for w in again.weights] == [w.shape for w in bert.weights]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"task": "tag", "regression": True}, "--regression is for --task classify, not for --ta"),
+        ({"task": "qa", "balanced": True}, "--balanced is for --task classify, not for --task qa"),
+        ({"task": "tag", "no_answer_threshold": 0.5}, "--no-answer-threshold is for --task qa"),
+        ({"balanced": True, "regression": True}, "--balanced weighs labels, but with --regressio"),
+        ({"task": "qa", "stride": 0}, "--stride is 0; it must be at least 1"),
+        ({"max_steps": 0}, "--max-steps is 0; it must be more than 0"),
+        ({"max_minutes": -1.0}, "--max-minutes is -1; it must be more than 0"),
+        ({"epochs": 0}, "--epochs is 0; it must be more than 0"),
+        ({"warmup_share": 1.0}, "--warmup-share is 1; it must be from 0 to less than 1"),
+    ],
+)
+def test_options_that_leave_nothing_to_do_or_are_of_another_task_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        BertFinetuneOptions(**options)
+
+
+def test_tags_that_mark_no_entities_are_chosen_by_the_accuracy_of_words(tmp_path):
+    for split in ("train", "valid", "test"):
+        (tmp_path / f"{split}.conll").write_text("Ada N\nruns V\n")
+    tag = bert_finetune.TASKS["tag"]
+    recipe = tag(BertFinetuneOptions(task="tag", train=str(tmp_path / "{split}.conll")))
+    assert recipe.measure == "word_accuracy"
+    assert tag(BertFinetuneOptions(task="tag")).measure == "f1"
+
+
+class Labeller:
+    """Says of each text what it was asked."""
+
+    def classify(self, texts, pairs=None):
+        columns = texts if pairs is None else zip(texts, pairs, strict=True)
+        return [Label(str(column), 1.0, {}, False) for column in columns]
+
+
+def test_lines_with_a_tab_are_pairs_and_their_neighbours_single_texts():
+    lines = ["one", "two\tthree", "", "four\t"]
+    found = [answer["label"] for answer in bert_predict.classify(Labeller(), lines)]
+    assert found == ["one", "('two', 'three')", "", "('four', '')"]
+
+
+def test_a_line_that_is_no_pair_is_named(monkeypatch, tmp_path):
+    def answer(task, lines):
+        return iter([{"columns": bert_predict.two_columns(lines)}])
+
+    monkeypatch.setattr(bert_predict, "open_task", lambda options: Labeller())
+    monkeypatch.setitem(bert_predict.ANSWERS, Labeller, answer)
+    (tmp_path / "lines.txt").write_text("q\tc\n" * 1030 + "no tab\n")
+    with pytest.raises(SystemExit, match=r"lines\.txt, line 1031: 'no tab' must be two texts"):
+        here(monkeypatch, "bert_predict", [str(tmp_path / "lines.txt")])

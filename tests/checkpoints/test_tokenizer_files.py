@@ -75,3 +75,41 @@ def test_a_folder_without_a_tokenizer_and_a_damaged_file_are_named(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(ValueError, match=r"tokenizer\.json is not JSON"):
         load_wordpiece(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tokenize_chinese_chars": False}, "tokenize_chinese_chars is False; only BERT's True"),
+        ({"tokenizer_class": "BertJapaneseTokenizer"}, "tokenizer_class is 'BertJapaneseTokenizer"),
+        ({"do_basic_tokenize": False}, "do_basic_tokenize is False; only BERT's True"),
+        ({"never_split": ["a"]}, r"never_split is \['a'\]; only BERT's None"),
+        ({"do_lower_case": "no"}, "do_lower_case must be true or false, not 'no'"),
+    ],
+)
+def test_settings_that_cut_in_another_way_are_refused(tmp_path, fields, message):
+    save_wordpiece(WordPieceTokenizer(TOKENS, normalization="bert"), tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | fields))
+    with pytest.raises(ValueError, match=rf"tokenizer_config\.json: {message}"):
+        load_wordpiece(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda f: f.update(pre_tokenizer={"type": "Whitespace"}), "pre_tokenizer.type is 'Whites"),
+        (
+            lambda f: f["model"].update(max_input_chars_per_word=5),
+            "model.max_input_chars_per_word is 5; only BERT's 100 is read",
+        ),
+        (lambda f: f.update(model="WordPiece"), "is not a file of the library tokenizers"),
+        (lambda f: f.update(normalizer=[1]), "is not a file of the library tokenizers"),
+        (lambda f: f.update(added_tokens=[{"id": 5}]), "is not a file of the library tokenizers"),
+    ],
+)
+def test_a_file_that_says_something_else_than_berts_is_refused(tmp_path, edit, message):
+    write_fast_file(tmp_path)
+    change(tmp_path, edit)
+    with pytest.raises(ValueError, match=rf"tokenizer\.json.*{message}"):
+        load_wordpiece(tmp_path)

@@ -32,7 +32,8 @@ def squad(path, *questions, context="Rome is old."):
 
 
 def test_a_folder_gives_its_files_at_any_depth_in_the_order_of_their_names(tmp_path):
-    for name in ("b.tsv", "a.tsv.gz", "part/c.tsv", "README.md", "z.tsv/d.tsv"):
+    hidden = ("._a.tsv", ".ipynb_checkpoints/a-checkpoint.tsv")
+    for name in ("b.tsv", "a.tsv.gz", "part/c.tsv", "README.md", "z.tsv/d.tsv", *hidden):
         write(tmp_path / name, "x")
     name, files = text_files(tmp_path, endings=[".tsv"])
     found = [str(file.relative_to(tmp_path)) for file in files]

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from keras_transformer.tasks.answer_scores import answer_scores, answer_tokens
-from keras_transformer.tasks.label_scores import entity_scores, label_scores, number_scores
+from keras_transformer.tasks.label_scores import (
+    entity_scores,
+    label_scores,
+    number_scores,
+    word_scores,
+)
 
 
 def test_f1_of_two_labels_is_that_of_the_second():
@@ -34,6 +39,14 @@ def test_an_entity_is_right_only_as_a_whole_and_may_begin_with_i():
     found = entity_scores(predicted, right)
     assert found.precision == found.recall == pytest.approx(2 / 3)
     assert found.word_accuracy == pytest.approx(2 / 5)
+
+
+def test_tags_that_mark_no_entities_are_scored_by_words():
+    with pytest.raises(ValueError, match="The tag 'N' marks no entity: tags must be O, B-TYPE"):
+        entity_scores([["N", "V"]], [["N", "V"]])
+    with pytest.raises(ValueError, match="The tag 'B-' marks no entity"):
+        entity_scores([["O"]], [["B-"]])
+    assert word_scores([["N", "V"], ["V"]], [["N", "N"], ["V"]]).word_accuracy == 2 / 3
 
 
 def test_a_tag_too_few_is_refused():
