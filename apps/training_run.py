@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -114,6 +115,8 @@ def fit(
     command_line.write_options(options, run)
     over = any(callback.is_over(model) for callback in (*limits, *scorers))
     stop = StopOnSignal()
+    # Keras warns of the part of an epoch with which a run goes on: it is shorter than the next.
+    warnings.filterwarnings("ignore", "Your input ran out of data")
     try:
         model.fit(
             batches.dataset,

@@ -1,7 +1,10 @@
 r"""Does a model say the same in Python, as a SavedModel, and without Python?
 
     python benchmarks/same_everywhere.py --model runs/translate --export saved_models/translate/1 \
-        --c-serve FOLDER --texts FILE [--count 1000]
+        --texts FILE [--count 1000] [--c-serve FOLDER]
+
+FOLDER holds the sources of a program that runs SavedModels by TensorFlow's C API; it is not part of
+this repository.
 
 Each way asks the default signature with all texts in one batch, and with each text alone. Texts,
 places and flags must be the same and numbers agree to 1e-4; where all numbers do and a text
@@ -197,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--model", type=Path, required=True, help="folder of a saved task (a run)")
     add("--export", type=Path, required=True, help="folder of the SavedModel made of it")
-    add("--c-serve", type=Path, required=True, help="folder of c_serve, with its build.sh")
+    add("--c-serve", type=Path, help="folder of c_serve, with its build.sh; left out by default")
     add(
         "--texts",
         type=Path,
@@ -209,12 +212,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     rows = read_rows(options.texts, input_names(options.export), options.count)
     with TemporaryDirectory() as folder:
-        c_serve = CServe.build(options.c_serve, Path(folder))
-        ways = (
-            python_ways(options.model)
-            | saved_model_ways(options.export)
-            | c_serve_ways(options.export, c_serve)
-        )
+        ways = python_ways(options.model) | saved_model_ways(options.export)
+        if options.c_serve is not None:
+            c_serve = CServe.build(options.c_serve, Path(folder))
+            ways |= c_serve_ways(options.export, c_serve)
         first, *others = ways
         expected = ways[first](rows)
         print(f"Compared with {first}:", flush=True)

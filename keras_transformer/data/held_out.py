@@ -130,15 +130,14 @@ def _check_count(
     documents: TextDocuments, rate: Fraction, splits: Sequence[str], least: int
 ) -> None:
     count = documents.report.documents
-    needed = max(  # by the last one of the splits, and by training
-        ceil((len(splits) * least - Fraction(1, 2)) / rate),
-        ceil((least + Fraction(1, 2)) / (1 - rate)),
-    )
+    by_splits = ceil((len(splits) * least - Fraction(1, 2)) / rate)  # by the last one of them
+    by_training = ceil((least + Fraction(1, 2)) / (1 - rate))
+    needed = max(by_splits, by_training)
     if count < needed:
         share, each = float(rate / len(splits)), " each" if len(splits) > 1 else ""
-        names = " and ".join(splits)
+        names, other = " and ".join(splits), "larger" if by_splits > by_training else "smaller"
         raise TooFewDocuments(
             f"{documents.name}: {count:,} documents ({documents.parted_by} part them) are "
             f"too few to hold out a share of {share:g}{each} for {names}; it takes {needed:,}, "
-            f"or a larger share, or other texts for {names}."
+            f"or a {other} share, or other texts for {names}."
         )
