@@ -34,6 +34,12 @@ class Classify:
         self.options = options
         self.splits = {split: self._load(split) for split in ("train", "valid", "test")}
         self.labels = None if options.regression else self.splits["train"].label_names()
+        for split in ("valid", "test") if self.labels else ():
+            if unknown := {row.label for row in self.splits[split]} - set(self.labels):
+                raise ValueError(
+                    f"{self.splits[split].name}: no training row has the label "
+                    f"{', '.join(sorted(unknown))}; labels are {', '.join(self.labels)}."
+                )
         self.measure = "accuracy" if self.labels else "pearson"  # picks the best weights
 
     def _load(self, split: str) -> LabelledTexts:

@@ -1,5 +1,6 @@
 """Fine-tuning for tags of words."""
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -31,6 +32,13 @@ class Tag:
         self.labels = self.splits["train"].tag_names()
         self.entities = all(map(marks_entities, self.labels))
         self.measure = "f1" if self.entities else "word_accuracy"  # picks the best weights
+        for split in ("valid", "test"):
+            if unknown := set(self.splits[split].tag_names()) - set(self.labels):
+                warnings.warn(
+                    f"{self.splits[split].name}: no training sentence has the tag "
+                    f"{', '.join(sorted(unknown))}; whatever the model says there counts as wrong.",
+                    stacklevel=2,
+                )
 
     def _load(self, split: str) -> TaggedSentences:
         options = self.options
@@ -56,13 +64,14 @@ class Tag:
         return TokenCrossEntropy(pad_id=NO_TAG), [TokenAccuracy(pad_id=NO_TAG)]
 
     def batches(self, split: str, tokenizer: Tokenizer) -> ExampleBatches:
-        """Batches of a split; a tag that training never shows is refused."""
+        """Batches of a split; tags that training never shows are left out of its loss."""
         options = self.options
         return tagging_batches(
             self.splits[split],
             tokenizer,
             self.labels,
             max_length=options.max_length,
+            unknown_tags="ignore",
             batch_size=options.batch_size,
             training=split == "train",
             seed=options.seed,

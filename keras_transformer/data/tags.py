@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
@@ -45,6 +45,7 @@ def tagging_windows(
     tag_names: Sequence[str],
     max_length: int = 128,
     overlap: int | None = None,
+    unknown_tags: Literal["refuse", "ignore"] = "refuse",
 ) -> list[TaggingWindow]:
     """Sentences as `Bert` reads them (Devlin et al. 2019, 5.3).
 
@@ -53,11 +54,13 @@ def tagging_windows(
     of which the tokenizer makes nothing is read as [UNK].
 
     Args:
-        sentences: words and tags; every tag that is not among `tag_names` is refused.
+        sentences: words and tags.
         tokenizer: has [CLS], [SEP] and [UNK].
         tag_names: the tags in the order of their ids.
         max_length: most ids of a window, special ones included.
         overlap: pieces that two windows share at most; a quarter of a window by default.
+        unknown_tags: what becomes of a tag that is not among `tag_names`: "ignore" gives its word
+            the label -1.
 
     Raises:
         ValueError: an unknown tag, or lengths that are impossible.
@@ -87,7 +90,7 @@ def tagging_windows(
         tags = np.full(len(example["token_ids"]), NO_TAG, np.int32)
         begin = int(begins[number])
         asked = sentences[number].tags[first - begin : last - begin]
-        tags[positions] = [_id(tag, ids_of) for tag in asked]
+        tags[positions] = [_id(tag, ids_of, unknown_tags) for tag in asked]
         example |= {"tags": tags}
         windows.append(TaggingWindow(example, number, first - begin, positions))
     return windows
@@ -100,6 +103,7 @@ def tagging_batches(
     *,
     max_length: int = 128,
     overlap: int | None = None,
+    unknown_tags: Literal["refuse", "ignore"] = "refuse",
     **options: Any,
 ) -> ExampleBatches:
     """Batches for `BertTagger`.
@@ -113,6 +117,7 @@ def tagging_batches(
         tag_names: the tags in the order of their ids (`sentences.tag_names()`).
         max_length: most ids of an example, special ones included.
         overlap: pieces that two windows of a long sentence share at most.
+        unknown_tags: as for `tagging_windows`.
         **options: of `ExampleBatches`.
 
     Raises:
@@ -123,7 +128,7 @@ def tagging_batches(
         >>> model.fit(batches.dataset, epochs=3)  # doctest: +SKIP
     """
     report: TaggedReport = sentences.check()
-    windows = tagging_windows(sentences, tokenizer, tag_names, max_length, overlap)
+    windows = tagging_windows(sentences, tokenizer, tag_names, max_length, overlap, unknown_tags)
     parts = Counter(window.sentence for window in windows)
     if windowed := sum(count > 1 for count in parts.values()):
         repaired = report.repaired + Counter({"read in several windows": windowed})
@@ -198,8 +203,10 @@ def entities(tags: Sequence[str]) -> list[tuple[str, int, int]]:
     return found
 
 
-def _id(tag: str, ids_of: dict[str, int]) -> int:
+def _id(tag: str, ids_of: dict[str, int], unknown_tags: str) -> int:
     if tag not in ids_of:
+        if unknown_tags == "ignore":
+            return NO_TAG
         raise ValueError(
             f"the tag {tag!r} is not among the tags known from training: {', '.join(ids_of)}."
         )

@@ -76,7 +76,7 @@ class AnswerOptions:
 
 
 class FoundAnswers(NamedTuple):
-    """Answers to a batch of questions, best first, those of a question all different.
+    """Answers to a batch of questions, best first, those of a question at different places.
 
     Fillers are empty, at the place 0, with the score -inf.
     """

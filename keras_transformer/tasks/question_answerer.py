@@ -34,7 +34,7 @@ class Answers(NamedTuple):
     """What was found for one question."""
 
     answers: list[Answer]
-    """Best first, all different; none where the context holds no token."""
+    """Best first, each at another place; none where the context holds no token."""
     has_answer: bool
     """Whether there is an answer, by the threshold of the options."""
     truncated: bool

@@ -278,6 +278,19 @@ def test_tags_that_mark_no_entities_are_chosen_by_the_accuracy_of_words(tmp_path
     assert tag(BertFinetuneOptions(task="tag")).measure == "f1"
 
 
+def test_tags_that_training_never_shows_are_named_and_labels_refused(tmp_path):
+    for split, tag in (("train", "B-PER"), ("valid", "B-LOC"), ("test", "B-PER")):
+        (tmp_path / f"{split}.conll").write_text(f"Rome {tag}\nsleeps O\n")
+        (tmp_path / f"{split}.tsv").write_text(f"a\t1\nb\t{'2' if split != 'test' else '3'}\n")
+    options = BertFinetuneOptions(task="tag", train=str(tmp_path / "{split}.conll"))
+    with pytest.warns(UserWarning, match=r"valid\.conll: no training sentence has the tag B-LOC;"):
+        recipe = bert_finetune.TASKS["tag"](options)
+    assert recipe.labels == ["O", "B-PER"]
+    options = BertFinetuneOptions(train=str(tmp_path / "{split}.tsv"))
+    with pytest.raises(ValueError, match=r"test\.tsv: no training row has the label 3; labels are"):
+        bert_finetune.TASKS["classify"](options)
+
+
 class Labeller:
     """Says of each text what it was asked."""
 

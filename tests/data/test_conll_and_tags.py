@@ -152,6 +152,10 @@ def test_sentences_in_several_windows_are_counted_and_unknown_tags_refused():
     assert "read in several windows: 1" in str(batches.report)
     with pytest.raises(ValueError, match="tag 'O' is not among .* training: B-X"):
         tagging_batches(sentences, words_tokenizer(), ["B-X"])
+    batches = tagging_batches(
+        sentences, words_tokenizer(), ["B-X"], unknown_tags="ignore", training=False
+    )
+    assert all((tags == -1).all() for _, tags in batches.dataset.as_numpy_iterator())
     with pytest.raises(ValueError, match="overlap must be 0 or more, and less"):
         tagging_batches(sentences, words_tokenizer(), ["O"], max_length=12, overlap=10)
 
