@@ -62,8 +62,8 @@ class GenerateOptions(Sampling):
     prompts: list[str] | None = field(default=None, metadata={"nargs": "*"})
     """Prompts, or texts to score."""
     model: str = "runs/gpt"
-    """Folder of a run, a Hugging Face directory (GPT-2, Llama), or a SavedModel (a version of
-    it)."""
+    """Folder of a run, a Hugging Face directory (GPT-2, Llama), or a SavedModel (its newest
+    version, or one of them)."""
     file: str | None = None
     """File of prompts, one a line (plain or .gz); or JSON lines (*.jsonl) with the fields prompt,
     or text to score."""
@@ -85,6 +85,9 @@ class GenerateOptions(Sampling):
             raise ValueError("Give prompts or --file, not both.")
         if self.n < 1:
             raise ValueError(f"--n is {self.n}; it must be at least 1.")
+        if self.score and (asked := self.asked()):
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in asked)
+            raise ValueError(f"--score makes no new text: leave out {flags}.")
         if self.stream and (self.score or self.json or self.xla):
             raise ValueError("--stream is for text alone: leave out --score, --json and --xla.")
 
@@ -107,9 +110,10 @@ def chunks_of_texts(options: GenerateOptions) -> Iterator[list[str]]:
     elif options.file and options.file.removesuffix(".gz").endswith(JSON_LINES_ENDINGS):
         name = "text" if options.score else "prompt"
         records = json_records(options.file)
-        yield from in_chunks(json_text(record, name, where) for where, record in records)
+        texts = (json_text(record, name, where) for where, record in records)
+        yield from in_chunks(texts, options.file)
     else:
-        yield from in_chunks(lines_of(options.file))
+        yield from in_chunks(lines_of(options.file), options.file)
 
 
 def is_watched(options: GenerateOptions, model: Any) -> bool:

@@ -1,7 +1,6 @@
 """Models that go on from prompts: of a run, a Hugging Face directory, or a SavedModel."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import gpt_start
@@ -114,8 +113,8 @@ class ServedModel:
 
 def open_model(directory: str, asked: dict[str, Any], xla: bool) -> LocalModel | ServedModel:
     """The model in a folder."""
-    if not Path(directory, "saved_model.pb").is_file():
+    if (version := pretrained.saved_model(directory)) is None:
         return LocalModel(directory, asked, xla)
     if xla:
         raise ValueError(f"{directory} is a SavedModel, which --xla cannot compile any more.")
-    return ServedModel(directory, asked)
+    return ServedModel(str(version), asked)

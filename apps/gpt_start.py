@@ -51,15 +51,15 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
     else:
         tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size)
         found = Start(new_model(options, tokenizer), tokenizer, tokenizer.eos_id)
-    most = found.model.config.max_position_embeddings
-    if options.block_size is not None and options.block_size > most:
+    config = found.model.config
+    if options.block_size is not None and options.block_size > config.max_position_embeddings:
         raise ValueError(
             f"--block-size {options.block_size} is more than the model of "
-            f"{options.init or '--model'} takes, {most}."
+            f"{options.init or '--model'} takes, {config.max_position_embeddings}."
         )
     found.tokenizer.save(folder)
-    model = found.model.config.to_dict()
-    pretrained.write_start(options.output, {"model": model, "start_id": found.start_id})
+    began = {"model": config.to_dict(), "start_id": found.start_id}
+    pretrained.write_start(options.output, began)
     return found
 
 

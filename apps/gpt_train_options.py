@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions, check_model_fields, export_folder
+from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import GptConfig
 
@@ -143,15 +143,18 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
         if self.text is None and self.prompts is None:
             self.text = ["builtin"]
         fresh = self.init is None
-        if not fresh and self.model:
-            raise ValueError("--model says how to build a new model: leave it out with --init.")
+        for name in () if fresh else ("tokenizer", "vocab_size", "preset", "model"):
+            if getattr(self, name) is not None:
+                flag = name.replace("_", "-")
+                raise ValueError(f"--{flag} is for a new model: leave it out with --init.")
         if self.batch_size is not None and self.batch_tokens is not None:
             raise ValueError("Give --batch-size or --batch-tokens, not both.")
         if fresh and self.text == ["builtin"]:
             self._set_defaults(BUILTIN_TEXT)
         if fresh and self.prompts == ["builtin"]:
             self._set_defaults(BUILTIN_PROMPTS)
-        self._set_defaults({"tokenizer": "sentencepiece", "preset": "nano", "model": {}})
+        if fresh:
+            self._set_defaults({"tokenizer": "sentencepiece", "preset": "nano", "model": {}})
         self._set_defaults(
             {
                 "learning_rate": RATES[self.preset] if fresh else RATE_OF_TUNING,
@@ -169,7 +172,7 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
                 "--epochs."
             )
         self._check_numbers()
-        check_model_fields(GptConfig, self.model)
+        check_model_fields(GptConfig, self.model or {})
 
     def _set_defaults(self, defaults: dict[str, Any]) -> None:
         for name, value in defaults.items():
@@ -193,24 +196,19 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
                     check_kept_apart(f"--{kind}", source, {f"--valid-{kind}": other})
 
     def _check_numbers(self) -> None:
-        for name in ("batch_size", "batch_tokens", "block_size", "epochs", "max_steps"):
+        check_limits(self)
+        for name in ("batch_size", "batch_tokens", "block_size", "score_every"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"--{name.replace('_', '-')} is {value}; it must be at least 1.")
-        if self.score_every < 1:
-            raise ValueError(f"--score-every is {self.score_every}; it must be at least 1.")
         if self.sample_tokens < 0:
             raise ValueError(f"--sample-tokens is {self.sample_tokens}; it must be at least 0.")
         if not 0 < self.held_out < 1:
             raise ValueError(
                 f"--held-out is {self.held_out:g}; it must be more than 0 and less than 1."
             )
-        for name in ("end_share", "warmup_share"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"--{name.replace('_', '-')} is {getattr(self, name):g}; it must be at least "
-                    "0 and less than 1."
-                )
+        if not 0 <= self.end_share <= 1:
+            raise ValueError(f"--end-share is {self.end_share:g}; it must be from 0 to 1.")
 
     def rows(self, block_size: int) -> int:
         """Rows of a batch."""

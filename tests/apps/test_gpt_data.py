@@ -78,13 +78,14 @@ def test_built_in_translations_are_prompts():
         ({"text": ["a"], "prompts": ["b"]}, "Give --text or --prompts, not both"),
         ({"valid_prompts": ["a"]}, "--valid-prompts is for --prompts: give that, too"),
         ({"batch_size": 4, "batch_tokens": 400}, "--batch-size or --batch-tokens, not both"),
-        ({"init": "runs/a", "model": {"hidden_size": 8}}, "leave it out with --init"),
+        ({"init": "a", "model": {"hidden_size": 8}}, "--model is for a new model: leave it out"),
+        ({"init": "a", "tokenizer": "char"}, "--tokenizer is for a new model: leave it out with"),
         ({"text": ["a"], "schedule": "cosine", "max_minutes": 1.0}, "give --max-steps or --epochs"),
         ({"model": {"hidden_sizes": 8}}, "--model has no field 'hidden_sizes'"),
         ({"held_out": 1.0}, "--held-out is 1; it must be more than 0 and less than 1"),
         ({"score_every": 0}, "--score-every is 0; it must be at least 1"),
         ({"block_size": 0}, "--block-size is 0; it must be at least 1"),
-        ({"end_share": 1.5}, "--end-share is 1.5; it must be at least 0 and less than 1"),
+        ({"end_share": 1.5}, "--end-share is 1.5; it must be from 0 to 1"),
     ],
 )
 def test_options_that_do_not_fit_together_are_refused(options, words):
