@@ -3,8 +3,8 @@
     python serve_saved_model.py MODEL [MODEL ...] < REQUESTS.json > ANSWERS.json
 
 The requests are a list for each model. A request is [signature, columns], a column a list of
-texts, a text may be {"b64": ...}. Beside the answers it tells which operations of the models
-TensorFlow and tensorflow-text do not register.
+numbers or texts, a text may be {"b64": ...}. Beside the answers it tells which operations of the
+models TensorFlow and tensorflow-text do not register.
 """
 
 import base64
@@ -51,8 +51,10 @@ def raw(text) -> bytes:
     return base64.b64decode(text["b64"]) if isinstance(text, dict) else text.encode()
 
 
-def strings(texts: list) -> tf.Tensor:
-    return tf.constant([raw(text) for text in texts], tf.string, shape=[len(texts)])
+def column(values: list, dtype: tf.DType) -> tf.Tensor:
+    if dtype == tf.string:
+        values = [raw(text) for text in values]
+    return tf.constant(values, dtype, shape=[len(values)])
 
 
 def answers_of(model: str, requests: list) -> list[dict]:
@@ -60,8 +62,10 @@ def answers_of(model: str, requests: list) -> list[dict]:
     loaded = tf.saved_model.load(model)
     answers = []
     for signature, columns in requests:
-        inputs = {name: strings(texts) for name, texts in columns.items()}
-        outputs = loaded.signatures[signature](**inputs)
+        function = loaded.signatures[signature]
+        specs = function.structured_input_signature[1]
+        inputs = {name: column(values, specs[name].dtype) for name, values in columns.items()}
+        outputs = function(**inputs)
         answers.append({name: plain(value.numpy()) for name, value in outputs.items()})
     return answers
 

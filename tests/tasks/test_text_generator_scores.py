@@ -1,0 +1,51 @@
+"""How likely a text generator finds given texts."""
+
+import math
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, generator
+
+from keras_transformer.tasks import TextGenerator
+
+SPELLING = generator("characters")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_the_log_probabilities_of_full_passes(kind):
+    slow = SlowGenerator(generator(kind))
+    texts = [*PROMPTS, "the cat sees a dog. " * 4]
+    for text, score in zip(texts, generator(kind).score(texts), strict=True):
+        expected = slow.log_probabilities(text)
+        assert score.tokens == len(expected)
+        assert score.log_probability == pytest.approx(sum(expected), abs=1e-3)
+        if expected:
+            assert score.perplexity == pytest.approx(math.exp(-np.mean(expected)), rel=1e-4)
+        else:
+            assert math.isnan(score.perplexity)
+
+
+def test_a_text_scores_what_it_scored_as_it_was_generated():
+    options = {"min_new_tokens": 3 * WINDOW, "seed": 1}
+    for prompt, found in zip(PROMPTS[:7], SPELLING.generate(PROMPTS[:7], **options), strict=True):
+        before, after = SPELLING.score([prompt, found.full_text])
+        assert after.tokens - before.tokens == found.tokens
+        assert after.log_probability - before.log_probability == pytest.approx(
+            found.score, abs=1e-3
+        )
+
+
+def test_scoring_says_which_texts_did_not_fit_into_one_window():
+    texts = ["a" * WINDOW, "a" * (WINDOW + 1), ""]
+    outputs = SPELLING.serving_score(tf.constant(texts))
+    assert outputs["truncated"].numpy().tolist() == [False, True, False]
+    assert outputs["tokens"].numpy().tolist() == [WINDOW, WINDOW + 1, 0]
+
+
+def test_without_a_start_the_first_token_is_not_scored():
+    bare = TextGenerator(SPELLING.model, SPELLING.tokenizer, start_id=None)
+    slow = SlowGenerator(bare)
+    for text, score in zip(["", "a", "a dog"], bare.score(["", "a", "a dog"]), strict=True):
+        assert score.tokens == max(len(text) - 1, 0)
+        assert score.log_probability == pytest.approx(sum(slow.log_probabilities(text)), abs=1e-4)
