@@ -245,10 +245,16 @@ class Gpt(ConfiguredModel):
         positions = state.positions()  # [batch, beams]
         if self.config.positions == "learned":
             positions = ops.minimum(positions, self.config.max_position_embeddings - 1)
-        ids = ops.reshape(ids, (-1, state.beams))  # [batch, beams]
+        # Beams are no places of a text, of which a table of positions may have fewer.
+        places = ops.reshape(positions, (-1, 1))  # [batch * beams, 1]
+        ids = ops.reshape(ids, (-1, 1))  # [batch * beams, 1]
+        hidden = self._embed(ids, places, training=False)  # [batch * beams, 1, hidden_size]
+        hidden = ops.reshape(
+            hidden, (-1, state.beams, self.config.hidden_size)
+        )  # [batch, beams, hidden_size]
         place, state = state.slots + state.index, state.with_step()
         hidden, caches = self.decoder(
-            self._embed(ids, positions, training=False),
+            hidden,
             attention_mask=state.attention_mask(),
             positions=positions,
             caches=state.caches,
