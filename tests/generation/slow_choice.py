@@ -7,9 +7,7 @@ def probabilities(
     logits, used=(), forbidden=(), temperature=1.0, top_k=0, top_p=1.0, min_p=0.0, penalty=1.0
 ):
     """What to draw from: probabilities by token, for the logits of one row."""
-    scores = {
-        token: float(value) for token, value in enumerate(logits) if token not in forbidden
-    }
+    scores = {token: float(value) for token, value in enumerate(logits) if token not in forbidden}
     for token in scores:
         if token in used:
             value = scores[token]

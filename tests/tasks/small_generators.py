@@ -154,6 +154,8 @@ class SlowGenerator:
                 spelled, reason = spelled[:place], "stop"
                 break
         new_text = decode(spelled)
+        if isinstance(self.generator.tokenizer, SentencePieceTokenizer):  # trained here: escapes
+            new_text = new_text.replace("\x101", "▁").replace("\x100", "\x10")
         return Generation(new_text, text + new_text, score, len(new), reason, truncated)
 
     def _choose(self, logits, used, number, options: GenerationOptions) -> int:
