@@ -15,7 +15,7 @@ BUILTIN_TEXT = {
     "model": {"hidden_dropout": 0.2, "attention_dropout": 0.2},
     "block_size": 128,
     "batch_size": 16,
-    "max_steps": 1500,
+    "max_steps": 1300,
 }
 """What options are that are not given, where the text is that of Python's help."""
 
