@@ -1,6 +1,8 @@
 """Checks of arguments, each with one sentence for the user."""
 
-from numbers import Integral
+from dataclasses import fields
+from numbers import Integral, Real
+from typing import Any
 
 
 def check_whole(**values: int) -> None:
@@ -25,3 +27,16 @@ def check_at_least(least: float, **values: float) -> None:
     for name, value in values.items():
         if value < least:
             raise ValueError(f"{name} must be at least {least}, not {value}.")
+
+
+def check_number_fields(options: Any) -> None:
+    """Refuses a value that is no whole number, or no number, in a dataclass' field of that type.
+
+    The types must be written as text, as `from __future__ import annotations` has it.
+    """
+    for field in fields(options):
+        value = getattr(options, field.name)
+        if field.type == "int":
+            check_whole(**{field.name: value})
+        elif field.type == "float" and not isinstance(value, Real):
+            raise ValueError(f"{field.name} must be a number, not {value!r}.")

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, fields
-from numbers import Real
 from typing import NamedTuple, Self
 
 import tensorflow as tf
 
-from keras_transformer.checks import check_at_least, check_whole
+from keras_transformer.checks import check_at_least, check_number_fields
 
 MOST_NEW_TOKENS = 10_000
 """No text gets more new tokens than that, whatever is asked for."""
@@ -64,12 +63,7 @@ class GenerationOptions:
     """Of the random numbers; text i of a batch in Python draws with seed + i."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "int":
-                check_whole(**{field.name: value})
-            elif field.type == "float" and not isinstance(value, Real):
-                raise ValueError(f"{field.name} must be a number, not {value!r}.")
+        check_number_fields(self)
         if not -LARGEST <= self.max_new_tokens <= MOST_NEW_TOKENS:
             raise ValueError(
                 f"max_new_tokens must be at most {MOST_NEW_TOKENS}, not {self.max_new_tokens}."

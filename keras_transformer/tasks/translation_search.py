@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from numbers import Real
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import tensorflow as tf
 
-from keras_transformer.checks import check_at_least, check_whole
+from keras_transformer.checks import check_at_least, check_number_fields
 from keras_transformer.generation import Hypotheses, beam_search
 from keras_transformer.models import Transformer
 from keras_transformer.tasks.chunks import map_in_chunks
@@ -41,12 +40,7 @@ class TranslationOptions:
     """Output tokens allowed however short the source is."""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.type == "int":
-                check_whole(**{field.name: value})
-            elif not isinstance(value, Real):
-                raise ValueError(f"{field.name} must be a number, not {value!r}.")
+        check_number_fields(self)
         check_at_least(1, beam_size=self.beam_size, n_best=self.n_best)
         if self.n_best > self.beam_size:
             raise ValueError(f"n_best={self.n_best} must not exceed beam_size={self.beam_size}.")
