@@ -2,9 +2,10 @@
 
 import argparse
 import dataclasses
+import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,21 @@ class Measurement:
     setting: str
     work: dict[str, Any]
     tokens: float
+
+
+def training_steps(job: Any, steps: int) -> Iterator[Measurement]:
+    """The one setting of a training job: `steps` steps a turn."""
+    yield Measurement(
+        setting=f"{job.preset}, {job.batch_size} x {job.length}",
+        work={"steps": steps},
+        tokens=job.tokens() * steps,
+    )
+
+
+def check_loss(name: str, loss: float) -> None:
+    """Refuses a loss that shows that no training took place."""
+    if not math.isfinite(loss):
+        raise RuntimeError(f"The loss of {name} is {loss}: its time would say nothing.")
 
 
 def parser(

@@ -5,10 +5,9 @@
 Same sizes, same batches, float32, dropout 0.1, AdamW, same threads; see benchmarks/README.md.
 """
 
-import math
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,21 +46,6 @@ TURNS = {  # of some seconds
 }
 
 
-def measurements(job: GptTrainingJob, steps: int) -> Iterator[command.Measurement]:
-    """The one setting of a training job: `steps` steps a turn."""
-    yield command.Measurement(
-        setting=f"{job.preset}, {job.batch_size} x {job.length}",
-        work={"steps": steps},
-        tokens=job.tokens() * steps,
-    )
-
-
-def check_loss(name: str, loss: float) -> None:
-    """Refuses a loss that shows that no training took place."""
-    if not math.isfinite(loss):
-        raise RuntimeError(f"The loss of {name} is {loss}: its time would say nothing.")
-
-
 def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
     """Runs the benchmark and returns its rows."""
     parser = command.parser(
@@ -93,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
         flags,
         CONTESTANTS,
         job,
-        lambda made: measurements(made, flags.steps or TURNS[made.preset].steps),
-        check_loss,
+        lambda made: command.training_steps(made, flags.steps or TURNS[made.preset].steps),
+        command.check_loss,
     )
 
 

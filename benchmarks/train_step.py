@@ -5,9 +5,8 @@
 Same sizes, same batches, float32, dropout 0.1, AdamW, same threads; see benchmarks/README.md.
 """
 
-import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run from a checkout
@@ -28,21 +27,6 @@ CONTESTANTS = (
 )
 
 
-def measurements(job: TrainingJob, steps: int) -> Iterator[command.Measurement]:
-    """The one setting of a training job: `steps` steps a turn."""
-    yield command.Measurement(
-        setting=f"{job.preset}, {job.batch_size} x {job.length}",
-        work={"steps": steps},
-        tokens=job.tokens() * steps,
-    )
-
-
-def check_loss(name: str, loss: float) -> None:
-    """Refuses a loss that shows that no training took place."""
-    if not math.isfinite(loss):
-        raise RuntimeError(f"The loss of {name} is {loss}: its time would say nothing.")
-
-
 def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
     """Runs the benchmark and returns its rows."""
     parser = command.parser(__doc__.splitlines()[0], CONTESTANTS)
@@ -57,7 +41,11 @@ def main(arguments: Sequence[str] | None = None) -> list[report.Row]:
         return TrainingJob(preset, flags.batch_size, flags.length, threads=flags.threads)
 
     return command.run(
-        flags, CONTESTANTS, job, lambda made: measurements(made, flags.steps), check_loss
+        flags,
+        CONTESTANTS,
+        job,
+        lambda made: command.training_steps(made, flags.steps),
+        command.check_loss,
     )
 
 
