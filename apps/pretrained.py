@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import training_run
+from keras_transformer.text.files import write_atomically
 
 START_FILE = "start.json"
 
@@ -59,7 +59,7 @@ def saved_model(directory: str) -> Path | None:
 
 def write_start(run: str, start: dict[str, Any]) -> None:
     """Keeps what a run begins with, so that it is resumed without the folder of `--init`."""
-    training_run.write_json(start, Path(run, START_FILE))
+    write_atomically(Path(run, START_FILE), json.dumps(start, indent=2).encode())
 
 
 def read_start(run: str) -> dict[str, Any] | None:

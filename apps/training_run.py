@@ -2,7 +2,6 @@
 
 import json
 import math
-import os
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +12,7 @@ import keras
 import yaml
 
 from keras_transformer.tasks.task import check_export_folder
+from keras_transformer.text.files import write_atomically
 from keras_transformer.training import (
     CosineSchedule,
     InverseSquareRootSchedule,
@@ -148,6 +148,4 @@ def scores_by_epoch(scoring: ScoreCallback) -> list[tuple[int, float]]:
 
 def write_json(value: object, path: Path) -> None:
     """A JSON file, written under a temporary name and renamed."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")
