@@ -1,18 +1,20 @@
 r"""Does a model say the same in Python, as a SavedModel, and without Python?
 
     python benchmarks/same_everywhere.py --model runs/translate --export saved_models/translate/1 \
-        --texts FILE [--count 1000] [--c-serve FOLDER]
+        --texts FILE [--signature NAME] [--count 1000] [--c-serve FOLDER]
 
 FOLDER holds the sources of a program that runs SavedModels by TensorFlow's C API; it is not part of
-this repository.
+this repository. A FILE of JSON lines holds the inputs of a row by name, such as a prompt, its seed
+and its temperature.
 
-Each way asks the default signature with all texts in one batch, and with each text alone. Texts,
-places and flags must be the same and numbers agree to 1e-4; where all numbers do and a text
-differs, rounding may have turned a choice between equals: such rows are listed as ties. Ends with
-status 1 if any other row differs.
+Each way asks a signature with all texts in one batch, and with each text alone. Texts, places and
+flags must be the same and numbers agree to 1e-4, of themselves where they are above 1; where all
+numbers do and a text differs, rounding may have turned a choice between equals: such rows are
+listed as ties. Ends with status 1 if any other row differs.
 """
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from itertools import islice
@@ -26,7 +28,7 @@ from benchmarks.c_serve import CServe
 
 TOLERANCE = 1e-4
 
-Row = dict[str, str]  # the inputs of a row by name
+Row = dict[str, Any]  # the inputs of a row by name
 Answer = dict[str, Any]  # the outputs of a row by name, nested lists without padding
 Way = Callable[[list[Row]], list[Answer]]
 
@@ -60,7 +62,8 @@ def _agree(one: Any, other: Any) -> bool:
     if isinstance(one, list):
         return len(one) == len(other) and all(map(_agree, one, other))
     if isinstance(one, float):
-        return one == other or abs(one - other) <= TOLERANCE  # -inf equals itself
+        close = abs(one - other) <= TOLERANCE * max(1.0, abs(one))
+        return one == other or close  # -inf equals itself
     return one == other
 
 
@@ -94,33 +97,23 @@ def without_padding(outputs: dict[str, list]) -> list[Answer]:
     return rows
 
 
-def python_ways(model: Path) -> dict[str, Way]:
+def python_ways(model: Path, signature: str, types: dict[str, Any]) -> dict[str, Way]:
     """A saved task, called with all rows and with one at a time."""
     from keras_transformer.tasks import Task
 
-    function = Task.load(model).signatures()["serving_default"]
-    return _batch_and_alone("Python", function)
+    return _batch_and_alone("Python", Task.load(model).signatures()[signature], types)
 
 
-def saved_model_ways(export: Path) -> dict[str, Way]:
+def saved_model_ways(loaded: Any, signature: str, types: dict[str, Any]) -> dict[str, Way]:
     """The same for a SavedModel."""
-    import tensorflow as tf
-    import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
-
-    loaded = tf.saved_model.load(str(export))
-    function = loaded.signatures["serving_default"]
-
-    def call(loaded: Any = loaded, **inputs: Any) -> Any:  # it owns the variables
-        return function(**inputs)
-
-    return _batch_and_alone("SavedModel", call)
+    return _batch_and_alone("SavedModel", loaded.signatures[signature], types)
 
 
-def _batch_and_alone(name: str, call: Callable[..., Any]) -> dict[str, Way]:
+def _batch_and_alone(name: str, call: Callable[..., Any], types: dict[str, Any]) -> dict[str, Way]:
     import tensorflow as tf
 
     def batch(rows: list[Row]) -> list[Answer]:
-        inputs = {key: tf.constant([row[key] for row in rows]) for key in rows[0]}
+        inputs = {key: tf.constant([row[key] for row in rows], types[key]) for key in types}
         outputs = call(**inputs)
         return without_padding({key: _plain(outputs[key].numpy()) for key in sorted(outputs)})
 
@@ -141,11 +134,11 @@ def _plain(array: Any) -> list:
     return decoded(array.tolist())
 
 
-def c_serve_ways(export: Path, c_serve: CServe) -> dict[str, Way]:
+def c_serve_ways(export: Path, signature: str, c_serve: CServe) -> dict[str, Way]:
     """The SavedModel in a process without Python."""
 
-    def ask(requests: list[dict[str, list[str]]]) -> list[Answer]:
-        answers = c_serve.ask(export, "serving_default", requests)
+    def ask(requests: list[dict[str, list]]) -> list[Answer]:
+        answers = c_serve.ask(export, signature, requests)
         return [
             row for outputs in answers for row in without_padding(dict(sorted(outputs.items())))
         ]
@@ -156,29 +149,42 @@ def c_serve_ways(export: Path, c_serve: CServe) -> dict[str, Way]:
     }
 
 
-def input_names(export: Path) -> list[str]:
-    """The inputs of the default signature: `text`, or `question` and `context`."""
+def load_export(export: Path, signature: str) -> tuple[Any, dict[str, Any]]:
+    """The SavedModel, and the inputs of its signature with their types: `text`, or `question` and
+    `context`."""
     import tensorflow as tf
     import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
 
-    signature = tf.saved_model.load(str(export)).signatures["serving_default"]
-    names = sorted(signature.structured_input_signature[1])
-    return names if len(names) == 1 else sorted(names, reverse=True)  # the question comes first
+    loaded = tf.saved_model.load(str(export))
+    if signature not in loaded.signatures:
+        sys.exit(f"{export} has the signatures {', '.join(loaded.signatures)}, not {signature}.")
+    specs = loaded.signatures[signature].structured_input_signature[1]
+    names = sorted(specs, reverse=len(specs) == 2)  # the question comes first
+    return loaded, {name: specs[name].dtype for name in names}
 
 
 def read_rows(path: Path, names: list[str], count: int) -> list[Row]:
-    """The first rows of a file: a text a line, or as many columns as there are inputs."""
+    """The first rows of a file: a text a line, as many columns as there are inputs, or JSON."""
     from keras_transformer.data import read_lines
 
     rows = []
     for number, line in enumerate(islice(read_lines(path), count), start=1):
-        columns = [line] if len(names) == 1 else line.split("\t")
-        if len(columns) != len(names):
-            sys.exit(f"{path}, line {number}: must have the columns {', '.join(names)}.")
-        rows.append(dict(zip(names, columns, strict=True)))
+        row = _row(line, names, is_json=".jsonl" in path.suffixes)
+        if row is None:
+            sys.exit(f"{path}, line {number}: must have exactly the inputs {', '.join(names)}.")
+        rows.append(row)
     if not rows:
         sys.exit(f"{path} holds no text to compare, or --count is 0.")
     return rows
+
+
+def _row(line: str, names: list[str], is_json: bool) -> Row | None:
+    if is_json:
+        row = json.loads(line)
+    else:
+        columns = [line] if len(names) == 1 else line.split("\t")
+        row = dict(zip(names, columns, strict=False)) if len(columns) == len(names) else {}
+    return row if isinstance(row, dict) and sorted(row) == sorted(names) else None
 
 
 def report(name: str, differences: list[Difference], rows: Sequence[Row]) -> bool:
@@ -186,7 +192,8 @@ def report(name: str, differences: list[Difference], rows: Sequence[Row]) -> boo
     print(f"{name}: {len(rows) - len(differences)} of {len(rows)} identical", flush=True)
     for difference in differences:
         kind = "tie" if difference.is_tie else "DIFFERENT"
-        print(f"  line {difference.row + 1}, {kind}: {' | '.join(rows[difference.row].values())}")
+        inputs = " | ".join(map(str, rows[difference.row].values()))
+        print(f"  line {difference.row + 1}, {kind}: {inputs}")
         for answer in (difference.expected, difference.found):
             print(f"    {str(answer):.300}")
     return all(difference.is_tie for difference in differences)
@@ -205,17 +212,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "--texts",
         type=Path,
         required=True,
-        help="file of texts, one a line (plain or .gz); question and context with a tab between",
+        help="file of texts, one a line (plain or .gz), question and context with a tab between; "
+        "or of JSON lines (.jsonl, .jsonl.gz)",
     )
+    add("--signature", default="serving_default", help="what is asked")
     add("--count", type=int, default=1000, help="texts to compare, from the first on")
     options = parser.parse_args(arguments)
 
-    rows = read_rows(options.texts, input_names(options.export), options.count)
+    loaded, types = load_export(options.export, options.signature)
+    rows = read_rows(options.texts, list(types), options.count)
     with TemporaryDirectory() as folder:
-        ways = python_ways(options.model) | saved_model_ways(options.export)
+        ways = python_ways(options.model, options.signature, types)
+        ways |= saved_model_ways(loaded, options.signature, types)
         if options.c_serve is not None:
             c_serve = CServe.build(options.c_serve, Path(folder))
-            ways |= c_serve_ways(options.export, c_serve)
+            ways |= c_serve_ways(options.export, options.signature, c_serve)
         first, *others = ways
         expected = ways[first](rows)
         print(f"Compared with {first}:", flush=True)

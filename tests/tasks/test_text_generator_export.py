@@ -1,5 +1,6 @@
 """An exported text generator says the same everywhere, and what it was saved as comes back."""
 
+import json
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ from saved_model_files import devices, meta_graph, nodes, signature
 from small_generators import LLAMA, PROMPTS
 from tasks import processes
 
+from benchmarks import same_everywhere
 from keras_transformer.tasks import GenerationOptions, TextGenerator
 
 ROWS = 40
@@ -190,6 +192,20 @@ def test_without_python_rows_together_and_alone_say_the_same(
     assert_same_answers(default, expected["serving_default"])
     (scores,) = c_serve.ask(exported, "score", [{"text": request_columns["prompt"]}])
     assert_same_answers(scores, expected["score"])
+
+
+def test_the_command_that_compares_all_ways_takes_options_of_each_row(
+    generator, exported, request_columns, c_serve, tmp_path, capsys, monkeypatch
+):
+    generator.save(tmp_path / "run")
+    rows = [{name: values[row] for name, values in request_columns.items()} for row in range(ROWS)]
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "rows.jsonl").write_text(lines, encoding="utf-8")
+    monkeypatch.setattr(same_everywhere.CServe, "build", lambda *_: c_serve)
+    ways = ["--model", tmp_path / "run", "--export", exported, "--c-serve", tmp_path]
+    arguments = [*ways, "--signature", "generate", "--texts", tmp_path / "rows.jsonl"]
+    same_everywhere.main([*map(str, arguments), "--count", "4"])
+    assert capsys.readouterr().out.count("4 of 4") == 5  # against each of the other ways
 
 
 def test_without_python_nonsense_and_no_rows_are_answered(exported, expected, c_serve):
