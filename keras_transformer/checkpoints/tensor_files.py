@@ -69,7 +69,8 @@ class TensorFiles:
         """The values of a tensor, float32 or float64; half precision becomes float32.
 
         Raises:
-            ValueError: when the tensor does not hold floating-point numbers.
+            ValueError: when the tensor does not hold floating-point numbers, or holds NaN or
+                infinity.
         """
         file_name, opened = self._places[name]
         kind = opened.get_slice(name).get_dtype()
@@ -79,7 +80,13 @@ class TensorFiles:
                 f"{', '.join(FLOATS)}."
             )
         values = opened.get_tensor(name)
-        return values if kind in ("F32", "F64") else values.astype("float32")
+        values = values if kind in ("F32", "F64") else values.astype("float32")
+        if wrong := int(np.count_nonzero(~np.isfinite(values))):
+            raise ValueError(
+                f"{self.directory / file_name}: {name} holds NaN or infinity in {wrong} of "
+                f"{values.size} places; weights must be finite."
+            )
+        return values
 
 
 def _files(directory: Path) -> dict[str, set[str] | None]:

@@ -44,6 +44,15 @@ def test_a_tensor_of_another_shape_is_refused_with_both(tmp_path):
         load_huggingface(tmp_path)
 
 
+@pytest.mark.parametrize("value", [np.nan, -np.inf])
+def test_a_weight_that_is_no_number_is_refused_with_its_tensor(tmp_path, value):
+    saved("bert", tmp_path)
+    change_tensors(tmp_path, lambda t: t[QUERY].__setitem__((3, 5), value))
+    message = rf"{QUERY} holds NaN or infinity in 1 of 256 places; weights must be finite"
+    with pytest.raises(ValueError, match=message):
+        load_huggingface(tmp_path)
+
+
 def test_a_head_that_the_directory_claims_to_have_must_be_there(tmp_path):
     saved("classifier", tmp_path)
     change_tensors(tmp_path, lambda t: (t.pop("classifier.weight"), t.pop("classifier.bias")))
