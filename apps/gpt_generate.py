@@ -63,7 +63,7 @@ class GenerateOptions(Sampling):
     """Prompts, or texts to score."""
     model: str = "runs/gpt"
     """Folder of a run, a Hugging Face directory (GPT-2, Llama), or a SavedModel (its newest
-    version, or one of them)."""
+    version, or one of them; asked for anything, it takes what is not given for off)."""
     file: str | None = None
     """File of prompts, one a line (plain or .gz); or JSON lines (*.jsonl) with the fields prompt,
     or text to score."""
@@ -85,8 +85,9 @@ class GenerateOptions(Sampling):
             raise ValueError("Give prompts or --file, not both.")
         if self.n < 1:
             raise ValueError(f"--n is {self.n}; it must be at least 1.")
-        if self.score and (asked := self.asked()):
-            flags = ", ".join(f"--{name.replace('_', '-')}" for name in asked)
+        of_new_texts = [*self.asked(), *["n"] * (self.n > 1), *["xla"] * self.xla]
+        if self.score and of_new_texts:
+            flags = ", ".join(f"--{name.replace('_', '-')}" for name in of_new_texts)
             raise ValueError(f"--score makes no new text: leave out {flags}.")
         if self.stream and (self.score or self.json or self.xla):
             raise ValueError("--stream is for text alone: leave out --score, --json and --xla.")
@@ -95,6 +96,12 @@ class GenerateOptions(Sampling):
 def main() -> None:
     options = command_line.parse(GenerateOptions, __doc__, positional="prompts")
     model = gpt_generators.open_model(options.model, options.asked(), options.xla)
+    is_local = isinstance(model, gpt_generators.LocalModel)
+    if options.n > 1 and not options.asked() and not is_local:
+        raise ValueError(
+            f"{options.model} is a SavedModel, which makes of a prompt the same text each time, "
+            "until it is asked for another: give --seed with --n."
+        )
     if options.score:
         show_scores(options, model)
     elif options.stream or is_watched(options, model):

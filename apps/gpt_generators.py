@@ -9,6 +9,7 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
 
 from keras_transformer.tasks import GenerationOptions, TextGenerator, TextScore
+from keras_transformer.tasks.generation_options import LARGEST, RowOptions
 
 # What a request to a SavedModel can say.
 SERVED = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
@@ -38,13 +39,14 @@ class LocalModel:
 
     def generate(self, prompts: list[str], row: int) -> Iterator[dict[str, Any]]:
         """What follows each prompt; `row` is the number of the first one."""
-        asked = self._asked | {"seed": self._seed + row}
+        asked = self._asked | {"seed": seed_of_row(self._seed, row)}
         found = self.generator.generate(prompts, jit_compile=self._xla, **asked)
         return (generation._asdict() for generation in found)
 
     def stream(self, prompt: str, row: int) -> Iterator[str]:
         """The same piece by piece."""
-        return self.generator.stream(prompt, **self._asked | {"seed": self._seed + row})
+        asked = self._asked | {"seed": seed_of_row(self._seed, row)}
+        return self.generator.stream(prompt, **asked)
 
     def score(self, texts: list[str]) -> Iterator[TextScore]:
         """How likely each text is."""
@@ -54,15 +56,16 @@ class LocalModel:
 class ServedModel:
     """A SavedModel, asked as a server is: through its signatures.
 
-    What is not asked for is as the model was exported. But a request says all that it can say or
-    nothing: next to an option that is asked for, the others are those of `GenerationOptions`.
+    What is not asked for is as the model was exported, the seed of every text too. But a request
+    says all that it can say or nothing: next to an option that is asked for, the others are those
+    of `GenerationOptions`.
 
     Args:
         directory: folder of the version.
         asked: options of this command.
 
     Raises:
-        ValueError: for options that a request cannot have.
+        ValueError: for options that a request cannot have, or that are out of range.
     """
 
     def __init__(self, directory: str, asked: dict[str, Any]):
@@ -71,20 +74,19 @@ class ServedModel:
             raise ValueError(
                 f"{directory} is a SavedModel, which takes no {flags}: give the folder of a run."
             )
+        self._options = GenerationOptions().changed(**asked) if asked else None
         self._loaded = tf.saved_model.load(directory)  # kept: it owns the variables
-        self._asked = asked
 
     def generate(self, prompts: list[str], row: int) -> Iterator[dict[str, Any]]:
         """What follows each prompt; `row` is the number of the first one."""
         inputs = {"prompt": tf.constant(prompts)}
         signature = "serving_default"
-        if self._asked or row:
+        if self._options is not None:
             signature = "generate"
-            defaults = GenerationOptions()
-            for name in SERVED:
-                value = self._asked.get(name, getattr(defaults, name))
-                inputs[name] = tf.fill([len(prompts)], value)
-            inputs["seed"] += tf.range(row, row + len(prompts))
+            options = RowOptions.alike(self._options, len(prompts))._asdict()
+            inputs |= {name: options[name] for name in SERVED}
+            rows = range(row, row + len(prompts))
+            inputs["seed"] = tf.constant([seed_of_row(self._options.seed, i) for i in rows])
         outputs = self._ask(signature, inputs)
         for text, full_text, score, truncated in zip(
             *(outputs[name] for name in ("text", "full_text", "score", "truncated")), strict=True
@@ -109,6 +111,15 @@ class ServedModel:
             raise ValueError(f"The SavedModel is no TextGenerator: it has no {signature!r}.")
         outputs = self._loaded.signatures[signature](**inputs)
         return {name: value.numpy() for name, value in outputs.items()}
+
+
+def seed_of_row(first: int, row: int) -> int:
+    """The seed of a text: they count up from that of the first one, and after the largest from 0.
+
+    >>> seed_of_row(7, 0), seed_of_row(LARGEST, 2)
+    (7, 1)
+    """
+    return (first + row) % (LARGEST + 1)
 
 
 def open_model(directory: str, asked: dict[str, Any], xla: bool) -> LocalModel | ServedModel:

@@ -27,7 +27,7 @@ class Start(NamedTuple):
 
     model: Gpt
     tokenizer: Tokenizer
-    start_id: int  # stands before a text
+    start_id: int | None  # stands before a text
 
 
 def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:

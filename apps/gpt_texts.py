@@ -110,7 +110,7 @@ def make_batches(
     tokenizer: Tokenizer,
     *,
     block_size: int,
-    start_id: int,
+    start_id: int | None,
     training: bool,
 ) -> BlockBatches | ExampleBatches:
     """Batches of a split; those of validation are the same in every epoch and every run."""

@@ -26,7 +26,7 @@ from keras_transformer.data import (
     ignored_label,
 )
 from keras_transformer.models import Gpt
-from keras_transformer.tasks import GenerationOptions, TextGenerator
+from keras_transformer.tasks import TextGenerator
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
     ScoreCallback,
@@ -40,7 +40,11 @@ from keras_transformer.training.progress import count_tokens
 
 # A resumed run finds its place in the data by these.
 SAME_DATA = ("score_every", "block_size", "batch_size", "batch_tokens", "packing", "seed")
-LONGEST_TRAINING = 1000  # passes over the data, where only the time is limited
+# What is trained on and what is held out hangs on these. (Files may have moved meanwhile.)
+SAME_TEXTS = ("held_out", "document", "text_field", "prompt_field", "completion_field")
+# A resumed run has its model already.
+SAME_MODEL = ("init", "tokenizer", "vocab_size", "preset", "model")
+MOST_SECTIONS = 10**6  # of a training: more than there is time for, where only that is limited
 
 Data = Mapping[str, TextDocuments | TextPairs]
 Batches = Mapping[str, BlockBatches | ExampleBatches]
@@ -66,7 +70,7 @@ class Scores(NamedTuple):
 def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
     training_run.check_folders(options)
-    training_run.check_unchanged(options, SAME_DATA)
+    training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
     set_seed(options.seed)
     generator, data, batches = prepare(options)
     model = generator.model
@@ -99,13 +103,7 @@ def prepare(options: GptTrainOptions) -> tuple[TextGenerator, Data, Batches]:
     )
     if options.prompts is None and options.packing == "stream":
         start_id = tokenizer.eos_id  # what a text begins after in a stream
-    defaults = GenerationOptions(
-        max_new_tokens=options.max_new_tokens,
-        temperature=options.temperature,
-        top_k=options.top_k,
-        top_p=options.top_p,
-    )
-    generator = TextGenerator(model, tokenizer, defaults, start_id)
+    generator = TextGenerator(model, tokenizer, options.generation(), start_id)
     batches = {
         split: gpt_texts.make_batches(
             options,
@@ -191,14 +189,13 @@ def fit(
 
     scoring = ScoreCallback(valid_score, name="valid_loss", mode="min", patience=options.patience)
     sections = Sections(batches["train"], options.score_every)
-    most = total or LONGEST_TRAINING * batches["train"].count_batches()
     training_run.fit(
         model,
         sections,
         None,
         options,
         scoring,
-        epochs=math.ceil(most / sections.length),
+        epochs=MOST_SECTIONS if total is None else math.ceil(total / sections.length),
         max_steps=total,
     )
     updates = int(model.optimizer.iterations)
@@ -215,7 +212,7 @@ def evaluate(model: Gpt, batches: BlockBatches | ExampleBatches) -> Scores:
     is_text = isinstance(batches, BlockBatches)
     return Scores(
         loss,
-        math.exp(loss),
+        math.exp(loss) if loss < 700 else math.inf,  # beyond that no float holds it
         report.bits_per_byte(loss) if is_text else None,
         found["token_accuracy"],
         int(count_tokens(model)),

@@ -7,6 +7,8 @@ from kept_apart import check_kept_apart
 from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import GptConfig
+from keras_transformer.tasks import GenerationOptions
+from keras_transformer.tasks.generation_options import MOST_NEW_TOKENS
 
 BUILTIN_TEXT = {
     "tokenizer": "sentencepiece",
@@ -201,14 +203,26 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"--{name.replace('_', '-')} is {value}; it must be at least 1.")
-        if self.sample_tokens < 0:
-            raise ValueError(f"--sample-tokens is {self.sample_tokens}; it must be at least 0.")
+        if not 0 <= self.sample_tokens <= MOST_NEW_TOKENS:
+            raise ValueError(
+                f"--sample-tokens is {self.sample_tokens}; it must be from 0 to {MOST_NEW_TOKENS}."
+            )
+        self.generation()  # refuses what is out of range
         if not 0 < self.held_out < 1:
             raise ValueError(
                 f"--held-out is {self.held_out:g}; it must be more than 0 and less than 1."
             )
         if not 0 <= self.end_share <= 1:
             raise ValueError(f"--end-share is {self.end_share:g}; it must be from 0 to 1.")
+
+    def generation(self) -> GenerationOptions:
+        """How the model makes texts that is not asked for them in another way."""
+        return GenerationOptions(
+            max_new_tokens=self.max_new_tokens,
+            temperature=self.temperature,
+            top_k=self.top_k,
+            top_p=self.top_p,
+        )
 
     def rows(self, block_size: int) -> int:
         """Rows of a batch."""

@@ -14,6 +14,7 @@ import gpt_train
 import numpy as np
 import pytest
 import tensorflow as tf
+import text_lines
 from apps.gpt_words import SHAPE, sentences
 from gpt_train_options import GptTrainOptions
 
@@ -140,9 +141,19 @@ def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(
             np.testing.assert_array_equal(stopped[name], straight[name], err_msg=name)
 
 
-def test_a_resumed_run_keeps_what_its_place_in_the_data_hangs_on(trained, monkeypatch):
-    again = ["--output", trained / "sea", "--resume", "--score-every", 5]
-    with pytest.raises(SystemExit, match="--score-every is 5, but the run in .* began with 4: a "):
+@pytest.mark.parametrize(
+    ("flag", "value", "before"),
+    [
+        ("--score-every", "5", "4"),  # its place in the data
+        ("--held-out", "0.2", "0.1"),  # what it may not learn from
+        ("--preset", "mini", "nano"),  # the model that it has
+    ],
+)
+def test_a_resumed_run_keeps_its_data_and_its_model(trained, monkeypatch, flag, value, before):
+    again = ["--output", trained / "sea", "--resume", flag, value]
+    with pytest.raises(
+        SystemExit, match=f"{flag} is {value}, but the run in .* began with {before}: a "
+    ):
         here(monkeypatch, "gpt_train", again)
 
 
@@ -238,6 +249,31 @@ def test_prompts_come_from_lines_and_json_lines(trained, monkeypatch, capsys, tm
     assert "1 of 3 prompts were cut" in shown.err
 
 
+def test_further_chunks_of_prompts_are_answered_as_the_first_one(
+    trained, monkeypatch, capsys, tmp_path
+):
+    monkeypatch.setattr(text_lines, "LINES_AT_A_TIME", 1)
+    (tmp_path / "a.txt").write_text("the sea\nthe sea\n")
+    models = {"run": trained / "sea", "export": trained / "models" / "sea"}
+    # Nothing asked for: each as it was exported, which has one seed for all texts.
+    first, second = generated(
+        monkeypatch, capsys, "--model", models["export"], "--file", tmp_path / "a.txt"
+    )
+    assert first["text"] and first == second
+    # After the largest seed comes the first one.
+    asked = ["--temperature", 0.7, "--max-new-tokens", 6, "--file", tmp_path / "a.txt"]
+    texts = {
+        (name, seed): [
+            row["text"]
+            for row in generated(monkeypatch, capsys, "--model", model, *asked, "--seed", seed)
+        ]
+        for name, model in models.items()
+        for seed in (2**31 - 1, 0)
+    }
+    assert texts["run", 2**31 - 1] == texts["export", 2**31 - 1]
+    assert texts["run", 2**31 - 1][1] == texts["run", 0][0] != texts["run", 0][1]
+
+
 def test_a_stream_is_the_same_text(trained, monkeypatch, capsys):
     asked = ["--model", trained / "sea", "--max-new-tokens", 6, "--n", 2, "--seed", 3, PROMPTS[0]]
     here(monkeypatch, "gpt_generate", asked)
@@ -276,9 +312,15 @@ def test_texts_are_scored_line_by_line(trained, monkeypatch, capsys, tmp_path):
     [
         (["--file", "a.txt", "b"], "Give prompts or --file, not both"),
         (["--n", "0", "b"], "--n is 0; it must be at least 1"),
+        (["--score", "--n", "2", "--xla", "b"], "--score makes no new text: leave out --n, --xla"),
         (["--stream", "--json", "b"], "--stream is for text alone"),
         (["--score", "--top-k", "3", "b"], "--score makes no new text: leave out --top-k"),
         (["--model", "EXPORT", "--min-p", "0.1", "--beam-size", "2"], "no --min-p, --beam-size"),
+        (["--model", "EXPORT", "--temperature", "-1", "b"], "temperature must be from 0"),
+        (
+            ["--model", "EXPORT", "--n", "2", "b"],
+            "the same text each time, .* give --seed with --n",
+        ),
         (["--model", "EXPORT", "--stream", "b"], "is a SavedModel, which cannot --stream"),
         (["--model", "EXPORT", "--xla", "b"], "is a SavedModel, which --xla cannot compile"),
         (["--model", "RUN", "--temperature", "-1", "b"], "temperature must be from 0"),

@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import command_line
 import gpt_texts
@@ -85,6 +86,8 @@ def test_built_in_translations_are_prompts():
         ({"held_out": 1.0}, "--held-out is 1; it must be more than 0 and less than 1"),
         ({"score_every": 0}, "--score-every is 0; it must be at least 1"),
         ({"block_size": 0}, "--block-size is 0; it must be at least 1"),
+        ({"sample_tokens": 20_000}, "--sample-tokens is 20000; it must be from 0 to 10000"),
+        ({"temperature": -1.0}, "temperature must be from 0 to"),
         ({"end_share": 1.5}, "--end-share is 1.5; it must be from 0 to 1"),
     ],
 )
@@ -122,6 +125,35 @@ def test_the_help_is_that_of_the_command_itself(monkeypatch, capsys):
         command_line.parse_resumable(GptTrainOptions, None)
     shown = " ".join(capsys.readouterr().out.split())
     assert "Rows of a batch; 12 by default." in shown
+
+
+@pytest.mark.parametrize(("max_steps", "sections"), [(None, 10**6), (6, 2)])
+def test_where_only_the_time_is_limited_nothing_else_ends_training(
+    monkeypatch, max_steps, sections
+):
+    asked = {}
+    monkeypatch.setattr(gpt_train.training_run, "fit", lambda *_, **limits: asked.update(limits))
+    options = GptTrainOptions(
+        text=["a"], max_minutes=1.0, max_steps=max_steps, schedule="inverse_sqrt", score_every=3
+    )
+    generator = SimpleNamespace(model=SimpleNamespace(optimizer=SimpleNamespace(iterations=0)))
+    batches = {"train": counted([])}
+    total = gpt_train.count_updates(options, batches["train"].count_batches())
+    gpt_train.fit(options, generator, batches, total, prompt="")
+    assert (asked["epochs"], asked["max_steps"]) == (sections, max_steps)
+
+
+def test_a_loss_that_has_gone_astray_has_a_perplexity():
+    class Astray:
+        metrics = ()
+
+        def evaluate(self, *_, **__):
+            return {"token_loss": 1e4, "token_accuracy": 0.0}
+
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr(gpt_train, "count_tokens", lambda _: 5.0)
+        scores = gpt_train.evaluate(Astray(), counted([]))
+    assert (scores.loss, scores.perplexity) == (1e4, math.inf)
 
 
 # Sections.
