@@ -37,6 +37,8 @@ RATES = {"nano": 3e-3, "mini": 1e-3, "gpt2": 6e-4, "gpt2-medium": 3e-4, "llama-s
 RATE_OF_TUNING = 5e-5
 """The same for models that were trained before."""
 
+SHORTEST_PROMPT = 3  # tokens of a row: the start, one of the prompt, one of the completion
+
 SEVERAL = {"nargs": "+"}  # a flag that takes one value or more
 
 
@@ -199,10 +201,24 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
 
     def _check_numbers(self) -> None:
         check_limits(self)
-        for name in ("batch_size", "batch_tokens", "block_size", "score_every"):
+        for name in ("batch_size", "batch_tokens", "block_size", "score_every", "patience"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"--{name.replace('_', '-')} is {value}; it must be at least 1.")
+        if self.prompts is not None and self.block_size is not None:
+            if self.block_size < SHORTEST_PROMPT:
+                raise ValueError(
+                    f"--block-size is {self.block_size}; with --prompts it must be at least "
+                    f"{SHORTEST_PROMPT}: for a start, a prompt and a completion."
+                )
+        if not self.learning_rate > 0:
+            raise ValueError(f"--learning-rate is {self.learning_rate:g}; it must be more than 0.")
+        for name in ("clip_norm", "weight_decay"):  # 0 is off
+            if not getattr(self, name) >= 0:
+                flag = name.replace("_", "-")
+                raise ValueError(f"--{flag} is {getattr(self, name):g}; it must be at least 0.")
+        if not 0 <= self.beta_2 < 1:
+            raise ValueError(f"--beta-2 is {self.beta_2:g}; it must be from 0 to less than 1.")
         if not 0 <= self.sample_tokens <= MOST_NEW_TOKENS:
             raise ValueError(
                 f"--sample-tokens is {self.sample_tokens}; it must be from 0 to {MOST_NEW_TOKENS}."

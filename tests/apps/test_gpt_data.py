@@ -88,6 +88,12 @@ def test_built_in_translations_are_prompts():
         ({"block_size": 0}, "--block-size is 0; it must be at least 1"),
         ({"sample_tokens": 20_000}, "--sample-tokens is 20000; it must be from 0 to 10000"),
         ({"temperature": -1.0}, "temperature must be from 0 to"),
+        ({"prompts": ["a"], "block_size": 2}, "--block-size is 2; with --prompts it must be at"),
+        ({"patience": 0}, "--patience is 0; it must be at least 1"),
+        ({"learning_rate": 0.0}, "--learning-rate is 0; it must be more than 0"),
+        ({"clip_norm": -1.0}, "--clip-norm is -1; it must be at least 0"),
+        ({"weight_decay": -0.1}, "--weight-decay is -0.1; it must be at least 0"),
+        ({"beta_2": 1.0}, "--beta-2 is 1; it must be from 0 to less than 1"),
         ({"end_share": 1.5}, "--end-share is 1.5; it must be from 0 to 1"),
     ],
 )
