@@ -6,6 +6,7 @@ import dataclasses
 from dataclasses import dataclass, fields
 from typing import NamedTuple, Self
 
+import numpy as np
 import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_number_fields
@@ -64,6 +65,7 @@ class GenerationOptions:
 
     def __post_init__(self) -> None:
         check_number_fields(self)
+        self._keep_plain_numbers()
         if not -LARGEST <= self.max_new_tokens <= MOST_NEW_TOKENS:
             raise ValueError(
                 f"max_new_tokens must be at most {MOST_NEW_TOKENS}, not {self.max_new_tokens}."
@@ -81,6 +83,13 @@ class GenerationOptions:
         check_at_least(1, beam_size=self.beam_size)
         object.__setattr__(self, "stop", _stop_strings(self.stop))
         self._check_beams()
+
+    def _keep_plain_numbers(self) -> None:
+        """Makes NumPy's numbers Python's, which the file of a saved generator can hold."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.generic):
+                object.__setattr__(self, field.name, value.item())
 
     def _check_beams(self) -> None:
         """Refuses what beam search would leave aside without a word."""
@@ -113,7 +122,14 @@ def _stop_strings(stop: object) -> tuple[str, ...]:
     for string in stop:
         if not isinstance(string, str) or not string:
             raise ValueError(f"a stop string must be a string, not empty; stop holds {string!r}.")
-    size = sum(len(string.encode("utf-8", "replace")) for string in stop)
+        try:
+            string.encode("utf-8")
+        except UnicodeEncodeError:
+            raise ValueError(
+                "a stop string holds half a character (a lone surrogate), which no text has: "
+                f"{string!r:.80}."
+            ) from None
+    size = sum(len(string.encode("utf-8")) for string in stop)
     if size > MOST_STOP_BYTES:
         raise ValueError(
             f"stop strings may have {MOST_STOP_BYTES} bytes of UTF-8 together, not {size}."

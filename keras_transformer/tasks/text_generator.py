@@ -55,7 +55,8 @@ class TextScore(NamedTuple):
         """`exp` of the mean negative log-probability of a token; NaN without tokens."""
         if not self.tokens:
             return math.nan
-        return math.exp(-self.log_probability / self.tokens)
+        loss = -self.log_probability / self.tokens
+        return math.inf if loss > 709 else math.exp(loss)  # beyond that no float holds it
 
 
 class TextGenerator(Task):

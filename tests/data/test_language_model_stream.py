@@ -2,7 +2,9 @@
 
 import collections
 import itertools
+import warnings
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -167,6 +169,35 @@ def test_a_text_shorter_than_the_block_gives_one_padded_block(packing):
     assert np.asarray(labels)[0].tolist() == [*range(4, 54), 2, *[0] * 13]
     assert np.asarray(features["token_ids"])[0].tolist() == [2, *range(4, 54), *[0] * 13]
     assert not np.asarray(labels)[1].any()
+
+
+@pytest.mark.parametrize("tokens", [63, 64, 65, 128, 129])
+@pytest.mark.parametrize("training", [True, False])
+def test_a_corpus_of_about_a_block_gives_as_many_blocks_as_it_needs(tokens, training):
+    text = TextDocuments("some", lambda: iter([[" ".join(map(str, range(tokens - 1)))]]))
+    batches = language_model_batches(
+        text, NumberWords(), block_size=64, batch_size=1, training=training
+    )
+    assert batches.count_batches() == len(list(batches.dataset)) == -(-tokens // 64)
+    expected = sorted([*range(4, tokens + 3), EOS])
+    for epoch in range(2):
+        assert sorted(real_labels(batches.batches(epoch))) == expected
+
+
+@pytest.mark.parametrize("packing", ["stream", "documents"])
+def test_fit_sees_whole_epochs_without_a_false_warning(packing):
+    batches = make_batches(packing=packing)
+    names = ("token_ids", "segment_ids") if packing == "documents" else ("token_ids",)
+    inputs = {name: keras.Input((None,), dtype="int32", name=name) for name in names}
+    model = keras.Model(inputs, keras.layers.Embedding(3000, 1)(inputs["token_ids"]))
+    model.compile("sgd", "mse")
+    seen = []
+    note = keras.callbacks.LambdaCallback(on_train_batch_end=lambda batch, logs: seen.append(batch))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", DeprecationWarning)  # Keras' own dealings with NumPy
+        model.fit(batches.dataset, epochs=3, verbose=0, callbacks=[note], shuffle=False)
+    assert seen == [*range(batches.count_batches())] * 3
 
 
 def test_where_padding_means_the_end_of_a_text_labels_are_padded_with_another_id():

@@ -81,11 +81,20 @@ def test_blank_files_are_counted(tmp_path):
     assert documents.report.dropped == {"blank sentence": 1}
 
 
+def test_a_bad_byte_is_named_and_nul_does_not_cut_the_line(tmp_path):
+    file = write(tmp_path / "a.txt", b"fine\ncaf\xe9\nx\n")
+    with pytest.raises(ValueError, match=r"a\.txt, line 2: byte 0xe9 at position 4"):
+        raw_text_files(file).check()
+    documents = raw_text_files(write(tmp_path / "b.txt", b"a\r\nb\0c\rd\n\0\n"))
+    assert list(documents) == [["a\nb c\rd\n \n"]]
+    assert documents.report.repaired == {"NUL replaced by a space": 1}
+
+
 # JSON lines.
 
 
 def test_json_lines_of_a_file_or_folder_are_texts(tmp_path):
-    write(tmp_path / "b.jsonl", records("two\nlines", " "))
+    write(tmp_path / "b.jsonl", "\ufeff" + records("two\nlines", " ").replace("\n", "\r\n"))
     write(tmp_path / "part" / "a.jsonl.gz", records("中文", "é") + "\n")
     write(tmp_path / "c.json", "[1]")
     assert list(json_lines_texts(tmp_path / "b.jsonl")) == [["two\nlines"]]
@@ -107,6 +116,7 @@ def test_another_field_may_lie_in_an_object(tmp_path):
         ('{"body": "a", "id": 1}', r"line 2: no field 'text'; the fields there are: body, id"),
         ('{"text": 3}', r"line 2: field 'text' is 3, not a text"),
         ('["a"]', r"line 2: no JSON object to take field 'text' from"),
+        (r'{"text": "a\ud83d"}', r"line 2: field 'text' has half a surrogate pair"),
         ("null", r"line 2: no JSON object to take field 'text' from"),
     ],
 )

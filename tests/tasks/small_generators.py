@@ -110,6 +110,7 @@ class SlowGenerator:
         self.generator = generator
         model, tokenizer = generator.model, generator.tokenizer
         self.window = model.config.max_position_embeddings
+        self.kept = max(1, self.window // 2)
         self.eos = tokenizer.eos_id
         control = {*tokenizer.special_ids, tokenizer.unk_id, -1}
         self.forbidden = control - {self.eos}
@@ -134,12 +135,12 @@ class SlowGenerator:
         tokens = self.prompt(text)
         truncated = len(tokens) > self.window
         if truncated:
-            tokens = tokens[-(self.window // 2) :]
+            tokens = tokens[-self.kept :]
         read, new, spelled, score = list(tokens), [], b"", 0.0
         reason = "length"
         while len(new) < options.max_new_tokens:
             if len(read) > self.window:
-                read = read[-(self.window // 2) :]
+                read = read[-self.kept :]
             logits = self.logits(read)
             token = self._choose(logits, {*tokens, *new} - {self.eos}, len(new), options)
             score += log_softmax(logits)[token]
@@ -194,7 +195,7 @@ class SlowGenerator:
         read = tokens[:1]
         for token in tokens[1:]:
             if len(read) > self.window:
-                read = read[-(self.window // 2) :]
+                read = read[-self.kept :]
             found.append(log_softmax(self.logits(read))[token])
             read.append(token)
         return found

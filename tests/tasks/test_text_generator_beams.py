@@ -2,7 +2,7 @@
 
 import pytest
 from generation.fakes import log_softmax
-from small_generators import WINDOW, SlowGenerator, generator
+from small_generators import PROMPTS, WINDOW, SlowGenerator, assert_same, generator
 
 from keras_transformer.tasks import TextGenerator
 
@@ -10,9 +10,9 @@ SPELLING = generator("characters")
 SLOW = SlowGenerator(SPELLING)
 
 
-def test_beam_search_finds_the_likeliest_of_all_short_texts():
-    (found,) = SPELLING.generate(["the "], beam_size=40, max_new_tokens=2, temperature=1)
-    prompt, vocabulary = SLOW.prompt("the "), SPELLING.tokenizer.vocab_size
+def short_texts(prompt):
+    """All texts of one token or two, the log-probability of each."""
+    prompt, vocabulary = SLOW.prompt(prompt), SPELLING.tokenizer.vocab_size
     assert vocabulary < 40
     allowed = sorted(set(range(vocabulary)) - SLOW.forbidden)
 
@@ -24,6 +24,12 @@ def test_beam_search_finds_the_likeliest_of_all_short_texts():
     for token in set(allowed) - {SLOW.eos}:
         second = log_probs([*prompt, token])
         scores |= {(token, other): first[token] + second[other] for other in allowed}
+    return scores
+
+
+def test_beam_search_finds_the_likeliest_of_all_short_texts():
+    (found,) = SPELLING.generate(["the "], beam_size=40, max_new_tokens=2, temperature=1)
+    scores = short_texts("the ")
     best = max(scores, key=scores.get)
     assert found.text == b"".join(map(SLOW.spell, set_aside(best, SLOW))).decode()
     assert found.score == pytest.approx(scores[best], abs=1e-4)
@@ -32,6 +38,14 @@ def test_beam_search_finds_the_likeliest_of_all_short_texts():
 
 def set_aside(tokens, slow):
     return [token for token in tokens if token != slow.eos]
+
+
+def test_a_row_of_beams_says_the_same_alone_and_in_a_batch():
+    options = {"beam_size": 3, "max_new_tokens": 2 * WINDOW, "length_penalty": 0.6}
+    together = SPELLING.generate(PROMPTS, **options)
+    assert max(found.tokens for found in together) > WINDOW  # the window did slide
+    for prompt, found in zip(PROMPTS, together, strict=True):
+        assert_same(found, SPELLING.generate([prompt], **options)[0])
 
 
 def test_beams_go_on_from_the_best_text_when_the_window_is_full():

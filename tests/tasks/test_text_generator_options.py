@@ -1,8 +1,10 @@
 """Options and models that a text generator refuses, in one sentence; what it keeps in its files."""
 
+import dataclasses
 import json
 import math
 
+import numpy as np
 import pytest
 import small_berts
 import small_generators
@@ -36,6 +38,7 @@ from keras_transformer.text import CharacterTokenizer, WordPieceTokenizer
         ({"stop": "\n"}, r"stop must be a list of strings, such as \['\\n'\], not '\\n'"),
         ({"stop": [""]}, "must be a string, not empty; stop holds ''"),
         ({"stop": ["a", 3]}, "must be a string, not empty; stop holds 3"),
+        ({"stop": ["a\ud800"]}, "a stop string holds half a character .a lone surrogate.*ud800"),
         ({"stop": ["ä" * 129]}, "may have 256 bytes of UTF-8 together, not 258"),
         ({"seed": -1}, "seed must be from 0 to 2147483647, not -1"),
         ({"tempreature": 1.0}, "tempreature is no option; options are max_new_tokens, "),
@@ -48,6 +51,14 @@ def test_options_out_of_range_are_refused(options, words):
 
 def test_a_list_of_stop_strings_is_kept_as_a_tuple():
     assert GenerationOptions(stop=["a", "b"]).stop == ("a", "b")
+
+
+def test_numbers_of_numpy_are_kept_as_those_of_python():
+    options = GenerationOptions(
+        max_new_tokens=np.int64(9), temperature=np.float32(0.5), top_p=1, seed=np.uint8(3)
+    )
+    assert options == GenerationOptions(max_new_tokens=9, temperature=0.5, seed=3)
+    assert json.loads(json.dumps(dataclasses.asdict(options)))["temperature"] == 0.5
 
 
 def untraced(tokenizer, **config):

@@ -8,6 +8,7 @@ import tensorflow as tf
 from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, generator
 
 from keras_transformer.tasks import TextGenerator
+from keras_transformer.tasks.text_generator import TextScore
 
 SPELLING = generator("characters")
 
@@ -49,3 +50,18 @@ def test_without_a_start_the_first_token_is_not_scored():
     for text, score in zip(["", "a", "a dog"], bare.score(["", "a", "a dog"]), strict=True):
         assert score.tokens == max(len(text) - 1, 0)
         assert score.log_probability == pytest.approx(sum(slow.log_probabilities(text)), abs=1e-4)
+
+
+def test_texts_are_scored_the_same_a_few_at_a_time(monkeypatch):
+    texts = [*PROMPTS, "the cat sees a dog. " * 4]
+    expected = SPELLING.score(texts)
+    monkeypatch.setattr("keras_transformer.tasks.text_scoring.TOKENS_AT_A_TIME", 3 * WINDOW)
+    few = TextGenerator(SPELLING.model, SPELLING.tokenizer, SPELLING.options)
+    for score, right in zip(few.score(texts), expected, strict=True):
+        assert score.tokens == right.tokens
+        assert score.log_probability == pytest.approx(right.log_probability, abs=1e-3)
+
+
+def test_a_perplexity_that_no_number_holds_is_infinite():
+    assert TextScore(-2800.0, 4).perplexity == pytest.approx(math.exp(700))
+    assert TextScore(-4000.0, 4).perplexity == math.inf
