@@ -5,17 +5,25 @@ from pathlib import Path
 
 
 def check_kept_apart(flag: str, source: str, others: Mapping[str, str | None]) -> None:
-    """Refuses files to score with that lie in the folder to train on, of which all files are read.
+    """Refuses data to score with that are the data to train on, or lie in the folder of these.
 
     Args:
         flag: the option of the training data.
-        source: its value.
+        source: its value, a file or a folder, of which all files are read.
         others: option -> its value, of the data to score with.
     """
-    folder = Path(source.replace("{split}", "train"))
+    trained = Path(source.replace("{split}", "train"))
     for other, path in others.items():
-        if path and folder.is_dir() and folder.resolve() in Path(path).resolve().parents:
+        if not path or not trained.exists():
+            continue
+        scored = Path(path).resolve()
+        if scored == trained.resolve():
             raise ValueError(
-                f"{other} {path} lies in the folder of {flag}, {folder}, all of which is trained "
+                f"{other} {path} is what {flag} trains on: a score on it would say nothing. Give "
+                "other data."
+            )
+        if trained.resolve() in scored.parents:
+            raise ValueError(
+                f"{other} {path} lies in the folder of {flag}, {trained}, all of which is trained "
                 "on: move it out of there, or the training data into a folder of their own."
             )

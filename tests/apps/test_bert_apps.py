@@ -182,6 +182,11 @@ def test_texts_to_score_with_do_not_lie_among_those_to_train_on(monkeypatch, tmp
             "bert_finetune",
             [*arguments, "--train", books, "--valid", "a.tsv", "--test", books / "1.txt"],
         )
+    for scored in (books, books / "../books/."):
+        with pytest.raises(SystemExit, match="--valid-text .*books.* is what --text trains on: a"):
+            here(
+                monkeypatch, "bert_pretrain", [*arguments, "--text", books, "--valid-text", scored]
+            )
 
 
 FILES = {
