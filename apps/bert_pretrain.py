@@ -3,7 +3,6 @@
 Without arguments it learns from the English that comes with Python, in a few minutes.
 """
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from keras_transformer.training import (
     TokenCrossEntropy,
     TokenLoss,
     adamw,
+    perplexity,
     set_seed,
 )
 
@@ -136,7 +136,7 @@ def score(model: keras.Model, batches: dict[str, ExampleBatches]) -> dict[str, f
         "masked_token_accuracy": found[
             "masked_tokens_token_accuracy" if both else "token_accuracy"
         ],
-        "masked_token_perplexity": math.exp(loss),
+        "masked_token_perplexity": perplexity(loss),
     } | unigram_scores(labels["train"][0], labels["test"][0], model.config.vocab_size)
     print(
         f"Test: accuracy of masked tokens {results['masked_token_accuracy']:.4f} (the commonest "

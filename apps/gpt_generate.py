@@ -16,6 +16,7 @@ from text_lines import in_chunks, lines_of
 from keras_transformer.data.json_lines import JSON_LINES_ENDINGS, json_records, json_text
 
 RULE = "-" * 20
+PROMPTS_AT_A_TIME = 64  # what goes into one search; between two of them Ctrl-C is heard
 
 
 @dataclass
@@ -118,9 +119,9 @@ def chunks_of_texts(options: GenerateOptions) -> Iterator[list[str]]:
         name = "text" if options.score else "prompt"
         records = json_records(options.file)
         texts = (json_text(record, name, where) for where, record in records)
-        yield from in_chunks(texts, options.file)
+        yield from in_chunks(texts, options.file, PROMPTS_AT_A_TIME)
     else:
-        yield from in_chunks(lines_of(options.file), options.file)
+        yield from in_chunks(lines_of(options.file), options.file, PROMPTS_AT_A_TIME)
 
 
 def is_watched(options: GenerateOptions, model: Any) -> bool:
@@ -134,9 +135,10 @@ def show_streams(options: GenerateOptions, model: Any) -> None:
     """Prints texts token by token."""
     if not isinstance(model, gpt_generators.LocalModel):
         raise ValueError(f"{options.model} is a SavedModel, which cannot --stream.")
-    row = 0
+    row = truncated = 0
     for prompts in chunks_of_texts(options):
         for prompt in prompts:
+            truncated += options.n * model.is_truncated(prompt)
             for _ in range(options.n):
                 if row:
                     print(RULE)
@@ -145,6 +147,7 @@ def show_streams(options: GenerateOptions, model: Any) -> None:
                     print(piece, end="", flush=True)
                 print(flush=True)
                 row += 1
+    warn_of_truncation(truncated, row)
 
 
 def show_texts(options: GenerateOptions, model: Any) -> None:
@@ -160,9 +163,14 @@ def show_texts(options: GenerateOptions, model: Any) -> None:
                 print(f"{RULE}\n{found['full_text']}" if row else found["full_text"])
             row += 1
         sys.stdout.flush()
+    warn_of_truncation(truncated, row)
+
+
+def warn_of_truncation(truncated: int, rows: int) -> None:
+    """Says how many prompts were not read whole."""
     if truncated:
         print(
-            f"{truncated} of {row} prompts were cut: of a prompt that is longer than the model "
+            f"{truncated} of {rows} prompts were cut: of a prompt that is longer than the model "
             "takes, only the end is read.",
             file=sys.stderr,
         )

@@ -48,6 +48,11 @@ class LocalModel:
         asked = self._asked | {"seed": seed_of_row(self._seed, row)}
         return self.generator.stream(prompt, **asked)
 
+    def is_truncated(self, prompt: str) -> bool:
+        """Whether only the end of a prompt is read."""
+        (truncated,) = self.generator.truncated([prompt])
+        return truncated
+
     def score(self, texts: list[str]) -> Iterator[TextScore]:
         """How likely each text is."""
         return iter(self.generator.score(texts))

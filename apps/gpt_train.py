@@ -34,6 +34,7 @@ from keras_transformer.training import (
     TokenCrossEntropy,
     TokenLoss,
     adamw,
+    perplexity,
     set_seed,
 )
 from keras_transformer.training.progress import count_tokens
@@ -212,7 +213,7 @@ def evaluate(model: Gpt, batches: BlockBatches | ExampleBatches) -> Scores:
     is_text = isinstance(batches, BlockBatches)
     return Scores(
         loss,
-        math.exp(loss) if loss < 700 else math.inf,  # beyond that no float holds it
+        perplexity(loss),
         report.bits_per_byte(loss) if is_text else None,
         found["token_accuracy"],
         int(count_tokens(model)),

@@ -14,15 +14,17 @@ def lines_of(file: str | None) -> Iterator[str]:
     return read_lines(file) if file else decode_lines(sys.stdin.buffer, "standard input")
 
 
-def in_chunks(lines: Iterable[str], file: str | None = None) -> Iterator[list[str]]:
+def in_chunks(
+    lines: Iterable[str], file: str | None = None, size: int = LINES_AT_A_TIME
+) -> Iterator[list[str]]:
     """Lines in lists; those typed at a terminal one by one, so that an answer follows each.
 
     Args:
         lines: what `lines_of` gives.
         file: where they come from, None for standard input.
+        size: lines of a list; between two lists a command can be interrupted.
     """
-    typed = file is None and sys.stdin.isatty()
-    size = 1 if typed else LINES_AT_A_TIME
+    size = 1 if file is None and sys.stdin.isatty() else size
     lines = iter(lines)
     while chunk := list(itertools.islice(lines, size)):
         yield chunk

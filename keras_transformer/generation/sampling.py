@@ -39,13 +39,11 @@ class Draw:
         self, logits: tf.Tensor, log_probs: tf.Tensor, bias: tf.Tensor, loop: LoopState
     ) -> tf.Tensor:
         if self.repetition_penalty is not None:
-            previous = tf.transpose(loop.ids)  # [batch, max_length]
-            if self.context_ids is not None:
-                previous = tf.concat([self.context_ids, previous], axis=1)
-            log_probs = tf.nn.log_softmax(
-                processors.repetition_penalty(
-                    logits, previous, self.repetition_penalty, pad_id=self.pad_id
-                )
+            model_log_probs = log_probs
+            log_probs = tf.cond(
+                tf.reduce_all(tf.equal(self.repetition_penalty, 1)),
+                lambda: model_log_probs,
+                lambda: self._penalised(logits, loop),
             )
         if self.temperature is None:
             return self._drawn(log_probs + bias, loop)
@@ -54,6 +52,15 @@ class Draw:
             lambda: likeliest_token(logits, log_probs, bias, loop),
             lambda: self._drawn(log_probs + bias, loop),
         )
+
+    def _penalised(self, logits: tf.Tensor, loop: LoopState) -> tf.Tensor:
+        previous = tf.transpose(loop.ids)  # [batch, max_length]
+        if self.context_ids is not None:
+            previous = tf.concat([self.context_ids, previous], axis=1)
+        logits = processors.repetition_penalty(
+            logits, previous, self.repetition_penalty, pad_id=self.pad_id
+        )
+        return tf.nn.log_softmax(logits)
 
     def _drawn(self, log_probs: tf.Tensor, loop: LoopState) -> tf.Tensor:
         log_probs = processors.temperature(log_probs, self.temperature)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -23,6 +23,7 @@ from keras_transformer.tasks.text_stream import TextStream
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.token_spelling import TokenSpelling
 from keras_transformer.text import Tokenizer, load_tokenizer
+from keras_transformer.training import perplexity
 
 
 class Generation(NamedTuple):
@@ -55,8 +56,7 @@ class TextScore(NamedTuple):
         """`exp` of the mean negative log-probability of a token; NaN without tokens."""
         if not self.tokens:
             return math.nan
-        loss = -self.log_probability / self.tokens
-        return math.inf if loss > 709 else math.exp(loss)  # beyond that no float holds it
+        return perplexity(-self.log_probability / self.tokens)
 
 
 class TextGenerator(Task):
@@ -120,7 +120,8 @@ class TextGenerator(Task):
         config, tokenizer, start_id = self.model.config, self.tokenizer, self.start_id
         if tokenizer.vocab_size != config.vocab_size:
             raise ValueError(
-                f"The tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}."
+                f"The tokenizer has {tokenizer.vocab_size} ids, the model {config.vocab_size}. "
+                "Build the model with vocab_size=tokenizer.vocab_size, or take its own tokenizer."
             )
         if tokenizer.eos_id != config.eos_token_id:
             raise ValueError(
@@ -175,7 +176,7 @@ class TextGenerator(Task):
         texts = as_texts(prompts, "prompts")
         rows = _row_options(options, int(tf.size(texts)))
         function = self._search_function(options.beam_size, jit_compile)
-        found = function(texts, rows, self._stops(options).transitions)
+        found = function(texts, rows, self._stops(options.stop).transitions)
         columns = [
             [text.decode("utf-8") for text in found.texts.numpy()],
             [text.decode("utf-8") for text in found.full_texts.numpy()],
@@ -204,8 +205,9 @@ class TextGenerator(Task):
             raise ValueError(f"prompt must be a string, not {prompt!r:.80}.")
         texts = as_texts([prompt])
         if options.beam_size > 1:
-            return (found.text for found in self.generate([prompt], **changes))
-        return self._stream(texts, _row_options(options, 1), self._stops(options))
+            found = self.generate([prompt], **changes)
+            return (generation.text for generation in found if generation.text)
+        return self._text_stream(texts, _row_options(options, 1), self._stops(options.stop))
 
     def score(self, texts: Sequence[str]) -> list[TextScore]:
         """How likely the model finds texts, each on its own.
@@ -222,8 +224,17 @@ class TextGenerator(Task):
         columns = (outputs[name].numpy().tolist() for name in ("log_probability", "tokens"))
         return [TextScore(*row) for row in zip(*columns, strict=True)]
 
+    def truncated(self, prompts: Sequence[str]) -> list[bool]:
+        """Which prompts are longer than the model takes: only their last tokens are read.
+
+        Raises:
+            ValueError: when ``prompts`` is anything but a list of strings.
+        """
+        _, _, truncated = self._search(1).prompt_tokens(as_texts(prompts, "prompts"))
+        return truncated.numpy().tolist()
+
     @cached_property
-    def _stream(self) -> TextStream:
+    def _text_stream(self) -> TextStream:
         return TextStream(self._search(1))
 
     def _search(self, beam_size: int, jit_compile: bool = False) -> GenerationSearch:
@@ -247,9 +258,16 @@ class TextGenerator(Task):
             )
         return self._functions[beam_size, jit_compile]
 
-    def _stops(self, options: GenerationOptions) -> StopStrings:
-        stops = [self._spelling.encode(string) for string in options.stop]
-        return StopStrings(stops, self._spelling.tokens)
+    @cached_property
+    def _stops(self) -> Callable[[tuple[str, ...]], StopStrings]:
+        """Stop strings to their table; the last ones are kept, as a vocabulary's takes time."""
+
+        @lru_cache(maxsize=4)
+        def table(strings: tuple[str, ...]) -> StopStrings:
+            stops = [self._spelling.encode(string) for string in strings]
+            return StopStrings(stops, self._spelling.tokens)
+
+        return table
 
     # In the graph.
 
@@ -266,7 +284,7 @@ class TextGenerator(Task):
     def _serve(self, prompt: tf.Tensor) -> dict[str, tf.Tensor]:
         rows = RowOptions.alike(self.options, tf.shape(prompt)[0])
         search = self._search(self.options.beam_size)
-        return _outputs(search(prompt, rows, self._stops(self.options).transitions))
+        return _outputs(search(prompt, rows, self._stops(self.options.stop).transitions))
 
     def _serve_options(
         self,
@@ -284,7 +302,7 @@ class TextGenerator(Task):
             top_p=top_p,
             seed=seed,
         )
-        return _outputs(self._search(1)(prompt, rows, self._stops(self.options).transitions))
+        return _outputs(self._search(1)(prompt, rows, self._stops(self.options.stop).transitions))
 
     def _serve_score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         log_probability, tokens, truncated = self._scoring(text)

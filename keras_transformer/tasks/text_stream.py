@@ -60,19 +60,19 @@ class TextStream:
         tokens, lengths, _ = search.prompt_tokens(prompt)
         progress = search.begin(tokens, lengths, options)
         transitions = tf.constant(stops.transitions)
-        after_nothing = bool(search.nothing_before(progress)[0])
-        spelled, shown, held = b"", "", 0
+        is_first = bool(search.nothing_before(progress)[0])  # whether nothing stands before
+        pending = b""  # what is not shown yet
         for token, state in self._tokens(progress, options, transitions):
-            spelled += spelling.tokens[token]
+            pending += spelling.tokens[token]
             cut = stops.cut(state)
             held = stops.held[state] if cut is None else 0
-            spelled = spelled[: len(spelled) - (cut or 0)]
-            text = spelling.text(spelled[: len(spelled) - held], after_nothing)
-            if text != shown:
-                yield text[len(shown) :]
-                shown = text
-        if held:  # no stop string came of it
-            yield spelling.text(spelled, after_nothing)[len(shown) :]
+            pending = pending[: len(pending) - (cut or 0)]
+            if settled := spelling.settled(pending[: len(pending) - held]):
+                if text := spelling.settled_text(pending[:settled], is_first):
+                    yield text
+                pending, is_first = pending[settled:], False
+        if text := spelling.text(pending, is_first):  # no stop string came of it
+            yield text
 
     def _tokens(
         self, progress: Progress, options: RowOptions, transitions: tf.Tensor

@@ -103,11 +103,23 @@ class TokenSpelling:
             spelled: the bytes.
             after_nothing: whether no token of a prompt stands before.
         """
+        return self.settled_text(spelled[: self.settled(spelled)], after_nothing)
+
+    def settled(self, spelled: bytes) -> int:
+        """How many of the bytes stand for characters that no further byte changes.
+
+        >>> TokenSpelling(()).settled("né".encode()[:-1])
+        1
+        """
+        end = len(_UNFINISHED.sub(b"", spelled))
+        return end - (self.escaped and spelled[:end].endswith(_ESCAPE.encode()))  # half an escape
+
+    def settled_text(self, settled: bytes, after_nothing: bool = False) -> str:
+        """What settled bytes stand for, wherever in a text they are."""
         if after_nothing and self.drops_first_blank:
-            spelled = spelled.removeprefix(b" ")
-        text = _UNFINISHED.sub(b"", spelled).decode("utf-8", "replace")
+            settled = settled.removeprefix(b" ")
+        text = settled.decode("utf-8", "replace")
         if self.escaped:
-            text = text.removesuffix(_ESCAPE)  # half an escape
             for escaped, character in _UNESCAPES:
                 text = text.replace(escaped, character)
         return text

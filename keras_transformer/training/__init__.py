@@ -9,7 +9,7 @@ from keras_transformer.training.limits import (
     TrainingInterrupted,
 )
 from keras_transformer.training.losses import TokenCrossEntropy
-from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss
+from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss, perplexity
 from keras_transformer.training.optimizers import TransformerAdamW, adamw
 from keras_transformer.training.progress import Throughput, TrainingProgress
 from keras_transformer.training.reproducibility import set_seed
@@ -41,5 +41,6 @@ __all__ = [
     "average_checkpoints",
     "averaged_weights",
     "load_weights",
+    "perplexity",
     "set_seed",
 ]

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 import command_line
+import gpt_generate
 import gpt_generators
 import gpt_train
 import numpy as np
 import pytest
 import tensorflow as tf
-import text_lines
 from apps.gpt_words import SHAPE, sentences
 from gpt_train_options import GptTrainOptions
 
@@ -247,12 +247,14 @@ def test_prompts_come_from_lines_and_json_lines(trained, monkeypatch, capsys, tm
     shown = capsys.readouterr()
     assert shown.out.split(f"{'-' * 20}\n") == [f"{row['full_text']}\n" for row in expected]
     assert "1 of 3 prompts were cut" in shown.err
+    here(monkeypatch, "gpt_generate", [*asked, "--stream", *PROMPTS])
+    assert "1 of 3 prompts were cut" in capsys.readouterr().err
 
 
 def test_further_chunks_of_prompts_are_answered_as_the_first_one(
     trained, monkeypatch, capsys, tmp_path
 ):
-    monkeypatch.setattr(text_lines, "LINES_AT_A_TIME", 1)
+    monkeypatch.setattr(gpt_generate, "PROMPTS_AT_A_TIME", 1)
     (tmp_path / "a.txt").write_text("the sea\nthe sea\n")
     models = {"run": trained / "sea", "export": trained / "models" / "sea"}
     # Nothing asked for: each as it was exported, which has one seed for all texts.

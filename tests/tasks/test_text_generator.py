@@ -92,7 +92,7 @@ def test_no_new_trace_for_other_lengths_options_and_batches(monkeypatch):
     "".join(SPELLING.stream("a", max_new_tokens=4, min_new_tokens=4))
     SPELLING.score(["a"])
     functions = [*SPELLING._functions.values(), SPELLING.serving_score]
-    functions += [getattr(SPELLING._stream, name) for name in ("_start", "_step", "_grow")]
+    functions += [getattr(SPELLING._text_stream, name) for name in ("_start", "_step", "_grow")]
     traces = [function.experimental_get_tracing_count() for function in functions]
     for length in range(1, 11):
         prompts = ["a" * length] * (length % 3 + 1)
@@ -103,7 +103,15 @@ def test_no_new_trace_for_other_lengths_options_and_batches(monkeypatch):
     assert min(traces) > 0
 
 
+def test_which_prompts_are_truncated_can_be_asked_before():
+    found = SPELLING.generate(PROMPTS, max_new_tokens=1)
+    assert SPELLING.truncated(PROMPTS) == [generation.truncated for generation in found]
+    with pytest.raises(ValueError, match="prompts must be a list of strings"):
+        SPELLING.truncated("a")
+
+
 def test_an_empty_batch_is_answered():
+    assert SPELLING.truncated([]) == []
     assert SPELLING([]) == SPELLING.generate([]) == SPELLING.score([]) == []
 
 

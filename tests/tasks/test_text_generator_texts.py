@@ -8,6 +8,7 @@ from small_generators import KINDS, PROMPTS, WINDOW, assert_same, generator
 
 from keras_transformer.tasks import GenerationOptions
 from keras_transformer.tasks.generation_options import RowOptions
+from keras_transformer.tasks.token_spelling import TokenSpelling
 
 SPELLING = generator("characters")
 
@@ -76,6 +77,18 @@ def test_pieces_of_a_stream_make_the_text(kind, monkeypatch):
         assert "".join(pieces) == generator(kind).generate([prompt], **options)[0].text
         count += len(pieces)
     assert count > 3 * len(PROMPTS)
+
+
+def test_a_stream_spells_no_byte_twice(monkeypatch):
+    sizes, spell = [], TokenSpelling.settled_text
+
+    def note(self, settled, after_nothing=False):
+        sizes.append(len(settled))
+        return spell(self, settled, after_nothing)
+
+    monkeypatch.setattr(TokenSpelling, "settled_text", note)
+    text = "".join(generator("byte_pairs").stream("the ", max_new_tokens=60, min_new_tokens=60))
+    assert len(text) > 20 and sum(sizes) <= 4 * len(text)  # of UTF-8
 
 
 def test_a_stream_refuses_what_generate_refuses_before_it_begins():
