@@ -1,5 +1,7 @@
 """Where a GPT command begins: a trained folder, or random weights and a new tokenizer."""
 
+import dataclasses
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +45,8 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
     """
     folder = Path(options.output, "tokenizer")
     if options.resume and (began := pretrained.read_start(options.output)) is not None:
-        model = Gpt(GptConfig.from_dict(began["model"]))
+        # Runs of older versions did not keep their dtype policy.
+        model = Gpt(GptConfig.from_dict(began["model"]), dtype=began.get("dtype", "float32"))
         model.build()
         return Start(model, load_tokenizer(folder), began["start_id"])
     if options.init is not None:
@@ -58,7 +61,11 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
             f"{options.init or '--model'} takes, {config.max_position_embeddings}."
         )
     found.tokenizer.save(folder)
-    began = {"model": config.to_dict(), "start_id": found.start_id}
+    began = {
+        "model": config.to_dict(),
+        "dtype": found.model.dtype_policy.name,
+        "start_id": found.start_id,
+    }
     pretrained.write_start(options.output, began)
     return found
 
@@ -84,11 +91,18 @@ def load_pretrained(directory: str) -> Start:
         raise ValueError(f"{directory} is a {type(model).__name__}, not a Gpt.")
     file = Path(directory, SENTENCEPIECE_FILE)
     if file.is_file():
-        tokenizer = SentencePieceTokenizer(file.read_bytes())
-        # Llama begins every text with a token of its own, GPT-2 with the one that ends texts.
-        return Start(model, tokenizer, tokenizer.bos_id)
-    tokenizer = load_byte_level_bpe(directory)
-    return Start(model, tokenizer, tokenizer.eos_id)
+        tokenizer: Tokenizer = SentencePieceTokenizer(file.read_bytes())
+    else:
+        tokenizer = load_byte_level_bpe(directory)
+    fields = json.loads(Path(directory, "config.json").read_text(encoding="utf-8-sig"))
+    # Llama begins every text with a token of its own, GPT-2 with the one that ends texts.
+    has_own = fields["model_type"] == "llama" and tokenizer.bos_id != -1
+    start_id = tokenizer.bos_id if has_own else tokenizer.eos_id
+    # Older conversions of Llama name <unk> as padding. What may stand in a text is to be seen.
+    pad_id = model.config.pad_token_id
+    if pad_id in (start_id, tokenizer.eos_id) or pad_id not in tokenizer.special_ids:
+        model.config = dataclasses.replace(model.config, pad_token_id=-1)
+    return Start(model, tokenizer, start_id)
 
 
 def new_tokenizer(kind: str, texts: Iterable[str], vocab_size: int | None) -> Tokenizer:

@@ -108,6 +108,9 @@ def write_activation(act: str) -> str:
 def read_special_ids(fields: Mapping[str, Any], defaults: Mapping[str, int]) -> dict[str, int]:
     """The ids of padding, beginning and end; a decoder's padding may have none, which is -1 here.
 
+    Nor is an id padding that also begins or ends texts: it would not be seen, while Hugging Face's
+    decoders see every token unless an attention mask hides it.
+
     Args:
         fields: of the `config.json`.
         defaults: `bos_token_id` and `eos_token_id` where they are left out.
@@ -117,20 +120,27 @@ def read_special_ids(fields: Mapping[str, Any], defaults: Mapping[str, int]) -> 
 
     >>> read_special_ids({"eos_token_id": 3}, {"bos_token_id": 1, "eos_token_id": 2})
     {'pad_token_id': -1, 'bos_token_id': 1, 'eos_token_id': 3}
+    >>> read_special_ids({"pad_token_id": 2}, {"bos_token_id": 1, "eos_token_id": 2})
+    {'pad_token_id': -1, 'bos_token_id': 1, 'eos_token_id': 2}
     """
-    ids = {}
+    ids, marks = {}, []  # marks: all ids that begin or end texts
     for name, default in (
         ("pad_token_id", -1),
         ("bos_token_id", defaults["bos_token_id"]),
         ("eos_token_id", defaults["eos_token_id"]),
     ):
         value = fields.get(name)
-        if isinstance(value, list) and value:
+        several = value if isinstance(value, list) else []
+        if several:
             warnings.warn(f"{name} is {value}: only the first of them is used.", stacklevel=5)
             value = value[0]
         if value is not None and type(value) is not int:
             raise ValueError(f"{name} must be a whole number, not {value!r}.")
         ids[name] = default if value is None else value
+        if name != "pad_token_id":
+            marks += [ids[name], *several]
+    if ids["pad_token_id"] in marks:
+        ids["pad_token_id"] = -1
     return ids
 
 

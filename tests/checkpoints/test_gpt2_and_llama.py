@@ -10,8 +10,10 @@ from models import gpts
 from numpy.testing import assert_allclose, assert_array_equal
 from safetensors.numpy import load_file
 
-from keras_transformer.checkpoints import load_huggingface, save_huggingface
+from keras_transformer.checkpoints import gpt2, llama, load_huggingface, save_huggingface
 from keras_transformer.models import BertClassifier, Gpt, GptConfig
+from keras_transformer.tasks import TextGenerator
+from keras_transformer.text import CharacterTokenizer
 
 # Keras' own dealings with NumPy, once for each weight.
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
@@ -181,6 +183,56 @@ def test_of_several_ends_the_first_is_taken_with_a_warning(tmp_path):
     change_config(tmp_path, eos_token_id=[9, 4])
     with pytest.warns(UserWarning, match=r"eos_token_id is \[9, 4\]: only the first"):
         assert load_huggingface(tmp_path).config.eos_token_id == 9
+
+
+MARKS_THAT_PAD = [
+    {"pad_token_id": 2, "bos_token_id": 2, "eos_token_id": 2},
+    {"pad_token_id": 2, "bos_token_id": 1, "eos_token_id": 2},
+    {"pad_token_id": 1, "bos_token_id": 1, "eos_token_id": 2},
+    {"pad_token_id": 5, "bos_token_id": 1, "eos_token_id": [2, 5]},
+]
+
+
+@pytest.mark.filterwarnings("ignore:eos_token_id is .*only the first:UserWarning")
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("marks", MARKS_THAT_PAD)
+def test_what_begins_or_ends_texts_is_no_padding(kind, marks, tmp_path):
+    saved(kind, tmp_path)
+    change_config(tmp_path, **marks)
+    loaded = load_huggingface(tmp_path)
+    assert loaded.config.pad_token_id == -1
+    tokenizer = CharacterTokenizer("abcdefghijklmnopqrs")
+    generator = TextGenerator(loaded, tokenizer, start_id=marks["bos_token_id"])
+    assert generator.model.config.vocab_size == tokenizer.vocab_size
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+def test_other_ids_of_padding_and_defaults_of_marks_are_kept_apart(kind, tmp_path):
+    saved(kind, tmp_path)
+    change_config(tmp_path, pad_token_id=5)
+    assert load_huggingface(tmp_path).config.pad_token_id == 5
+    family = {"gpt2": gpt2, "llama": llama}[kind]
+    default = family.read_config({}).eos_token_id
+    assert family.read_config({"pad_token_id": default}).pad_token_id == -1
+
+
+@pytest.mark.parity
+@pytest.mark.filterwarnings("ignore:eos_token_id is .*only the first:UserWarning")
+@pytest.mark.parametrize("kind", ["gpt2", "llama"])
+@pytest.mark.parametrize("marks", MARKS_THAT_PAD)
+def test_a_mark_that_pads_is_seen_as_transformers_sees_it(kind, marks, tmp_path):
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    saved(kind, tmp_path)
+    change_config(tmp_path, **marks)
+    theirs = transformers.AutoModelForCausalLM.from_pretrained(str(tmp_path)).eval()
+    pad = marks["pad_token_id"]
+    assert theirs.config.pad_token_id == pad
+    ids = np.array([[pad, 7, 8, pad, 9, 10, pad], [7, pad, pad, 8, 2, 1, 9]])
+    with torch.no_grad():
+        expected = theirs(input_ids=torch.from_numpy(ids)).logits.numpy()
+    found = load_huggingface(tmp_path)({"token_ids": ids.astype("int32")})
+    assert_allclose(found, expected, atol=1e-4)
 
 
 def test_options_of_other_models_are_refused(tmp_path):
