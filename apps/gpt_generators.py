@@ -10,6 +10,7 @@ import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs
 
 from keras_transformer.tasks import GenerationOptions, TextGenerator, TextScore
 from keras_transformer.tasks.generation_options import LARGEST, RowOptions
+from keras_transformer.tasks.texts import as_texts
 
 # What a request to a SavedModel can say.
 SERVED = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
@@ -84,7 +85,7 @@ class ServedModel:
 
     def generate(self, prompts: list[str], row: int) -> Iterator[dict[str, Any]]:
         """What follows each prompt; `row` is the number of the first one."""
-        inputs = {"prompt": tf.constant(prompts)}
+        inputs = {"prompt": as_texts(prompts, "prompts")}
         signature = "serving_default"
         if self._options is not None:
             signature = "generate"
@@ -105,7 +106,7 @@ class ServedModel:
 
     def score(self, texts: list[str]) -> Iterator[TextScore]:
         """How likely each text is."""
-        outputs = self._ask("score", {"text": tf.constant(texts)})
+        outputs = self._ask("score", {"text": as_texts(texts)})
         return (
             TextScore(float(value), int(tokens))
             for value, tokens in zip(outputs["log_probability"], outputs["tokens"], strict=True)

@@ -30,6 +30,9 @@ def show_texts(
     generator: TextGenerator, data: TextDocuments | TextPairs, options: GptTrainOptions
 ) -> None:
     """Prints some texts of the trained model, or completions beside the right ones."""
+    if not options.sample_tokens:
+        return
+    print("Samples:", flush=True)
     if isinstance(data, TextPairs):
         pairs = list(islice(data, SAMPLES))
         found = generator([prompt for prompt, _ in pairs])

@@ -67,7 +67,7 @@ def load(options: GptTrainOptions, sources: list[str], split: str) -> TextDocume
             sources,
             split,
             field=options.text_field,
-            document=options.document,
+            document=options.document or "file",  # None where no source has files
             data_dir=options.data_dir,
         )
     if sources == ["builtin"]:
@@ -95,6 +95,21 @@ def hold_out_last(pairs: TextPairs, share: float) -> dict[str, TextPairs]:
         split: TextPairs(f"{pairs.name}:{split}", lambda ends=ends: itertools.islice(pairs, *ends))
         for split, ends in bounds.items()
     }
+
+
+def counts(data: TextDocuments | TextPairs) -> str:
+    """What is there to learn from, in words; reads it once, and refuses data with nothing in it."""
+    report = data.check()
+    if isinstance(data, TextPairs):
+        return str(report)
+    kept = report.documents
+    words = [f"{report.name}: {kept:,} {'text' if kept == 1 else 'texts'}"]
+    if report.kept != kept:  # of the built-in text
+        words.append(f"{report.kept:,} sentences")
+    words.append(f"{report.characters:,} characters")
+    for title, reasons in (("dropped", report.dropped), ("repaired", report.repaired)):
+        words += [f"{title} {number:,} ({reason})" for reason, number in sorted(reasons.items())]
+    return ", ".join(words).replace("blank sentence", "blank text")
 
 
 def learnable(data: TextDocuments | TextPairs) -> Iterator[str]:

@@ -14,6 +14,7 @@ import gpt_start
 import gpt_texts
 import keras
 import numpy as np
+import training_options
 import training_run
 from gpt_sections import Sections
 from gpt_train_options import GptTrainOptions
@@ -27,7 +28,12 @@ from keras_transformer.data import (
 )
 from keras_transformer.models import Gpt
 from keras_transformer.tasks import TextGenerator
-from keras_transformer.text import Tokenizer
+from keras_transformer.text import (
+    ByteLevelBPETokenizer,
+    CharacterTokenizer,
+    SentencePieceTokenizer,
+    Tokenizer,
+)
 from keras_transformer.training import (
     ScoreCallback,
     TokenAccuracy,
@@ -45,6 +51,12 @@ SAME_DATA = ("score_every", "block_size", "batch_size", "batch_tokens", "packing
 SAME_TEXTS = ("held_out", "document", "text_field", "prompt_field", "completion_field")
 # A resumed run has its model already.
 SAME_MODEL = ("init", "tokenizer", "vocab_size", "preset", "model")
+# What --tokenizer calls them.
+KINDS = {
+    CharacterTokenizer: "char",
+    SentencePieceTokenizer: "sentencepiece",
+    ByteLevelBPETokenizer: "bpe",
+}
 MOST_SECTIONS = 10**6  # of a training: more than there is time for, where only that is limited
 
 Data = Mapping[str, TextDocuments | TextPairs]
@@ -70,6 +82,7 @@ class Scores(NamedTuple):
 
 def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
+    training_options.check_output_folder(options.output)
     training_run.check_folders(options)
     training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
     set_seed(options.seed)
@@ -77,6 +90,7 @@ def main() -> None:
     model = generator.model
     unknown = count_unknown(batches["valid"], generator.tokenizer)
     total = count_updates(options, batches["train"].count_batches())
+    print(describe_tokenizer(options, generator), flush=True)
     compile_model(options, generator, total)
 
     prompt = gpt_samples.sample_prompt(options, data["valid"])
@@ -98,7 +112,7 @@ def prepare(options: GptTrainOptions) -> tuple[TextGenerator, Data, Batches]:
     """The model with its tokenizer, and for each split the texts and their batches."""
     data = gpt_texts.load_splits(options)
     for part in data.values():
-        print(part.check(), flush=True)
+        print(gpt_texts.counts(part), flush=True)
     model, tokenizer, start_id = gpt_start.start(
         options, lambda: gpt_texts.learnable(data["train"])
     )
@@ -135,6 +149,20 @@ def count_unknown(batches: BlockBatches | ExampleBatches, tokenizer: Tokenizer) 
     return unknown
 
 
+def describe_tokenizer(options: GptTrainOptions, generator: TextGenerator) -> str:
+    """What the model reads: kind of tokenizer, ids, tokens of a row."""
+    tokenizer = generator.tokenizer
+    kind = KINDS.get(type(tokenizer), type(tokenizer).__name__)
+    asked = options.vocab_size
+    if asked is None and kind != "char":
+        asked = gpt_start.SUBWORDS
+    ids = f"{tokenizer.vocab_size:,} ids"
+    if options.init is None and asked is not None and tokenizer.vocab_size < asked:
+        ids += f" (the text gives no more; asked for were {asked:,})"
+    block_size = gpt_start.block_size(options, generator.model)
+    return f"Tokenizer: {kind}, {ids}; blocks of {block_size:,} tokens"
+
+
 def count_updates(options: GptTrainOptions, batches_an_epoch: int) -> int | None:
     """How many updates training has; None where only its time is limited."""
     limits = [options.max_steps, options.epochs and options.epochs * batches_an_epoch]
@@ -149,7 +177,7 @@ def compile_model(options: GptTrainOptions, generator: TextGenerator, total: int
     model.compile(
         optimizer=adamw(
             training_run.schedule(
-                options.schedule, options.learning_rate, warmup, total, options.end_share
+                options.schedule, options.learning_rate, warmup, total, options.end_share or 0.0
             ),
             weight_decay=options.weight_decay,
             beta_2=options.beta_2,

@@ -1,6 +1,8 @@
 """Options that all training commands have."""
 
-from collections.abc import Iterable
+import math
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
@@ -54,9 +56,61 @@ def check_limits(options: Any) -> None:
         raise ValueError(f"--warmup-share is {share:g}; it must be from 0 to less than 1.")
 
 
+def check_amounts(options: Any, most: Mapping[str, int]) -> None:
+    """Refuses numbers, where they are given, that are less than 1 or more than can be.
+
+    Args:
+        options: of the command.
+        most: name of an option -> the largest value that it can have.
+    """
+    for name, largest in most.items():
+        value = getattr(options, name)
+        if value is not None and value < 1:
+            raise ValueError(f"{flag(name)} is {value}; it must be at least 1.")
+        if value is not None and value > largest:
+            raise ValueError(f"{flag(name)} is {value}; it must be at most {largest}.")
+
+
+def check_finite(options: Any, names: Iterable[str]) -> None:
+    """Refuses numbers that are infinite, or none."""
+    for name in names:
+        value = getattr(options, name)
+        if not math.isfinite(value):
+            raise ValueError(f"{flag(name)} is {value:g}; it must be finite.")
+
+
+def check_output_folder(output: str) -> None:
+    """Refuses a folder for a run that cannot be made or written; writes nothing.
+
+    Raises:
+        ValueError: when it, or a folder that it would lie in, is a file.
+        PermissionError: when it, or the folder that it would be made in, may not be written.
+    """
+    existing = Path(os.path.abspath(output))
+    while not os.path.lexists(existing):
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"--output {output} cannot be made: {existing} is not a folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(f"--output {output} cannot be made: {existing} may not be written.")
+
+
+def flag(name: str) -> str:
+    """What an option is called on the command line.
+
+    >>> flag("max_steps")
+    '--max-steps'
+    """
+    return f"--{name.replace('_', '-')}"
+
+
 def export_folder(output: str) -> str:
-    """Where a run's SavedModel goes by default."""
-    return str(Path("saved_models", Path(output).name))
+    """Where a run's SavedModel goes by default.
+
+    >>> export_folder("runs/sea"), export_folder("runs/sea/../hills")
+    ('saved_models/sea', 'saved_models/hills')
+    """
+    return str(Path("saved_models", os.path.basename(os.path.abspath(output))))
 
 
 def check_model_fields(config: type[ModelConfig], names: Iterable[str]) -> None:

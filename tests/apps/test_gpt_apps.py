@@ -4,9 +4,11 @@ import contextlib
 import io
 import json
 import math
+import re
 import sys
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 
 import command_line
 import gpt_generate
@@ -120,8 +122,14 @@ def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
     }  # fmt: skip
     assert (trained / "models" / "sea" / "1" / "saved_model.pb").is_file()
     shown = (trained / "shown.txt").read_text()
-    assert "read 1, kept 1 sentences in 1 documents" in shown
-    assert shown.count(" updates: loss ") == 3 and shown.count("-" * 20) == 3
+    count = len(sentences(60))
+    learned = math.floor(count * 9 / 10)
+    for split, length in (("train", learned), ("valid", count - learned)):
+        assert re.search(rf"^\S+:{split}: 1 text, {length:,} characters$", shown, re.M)
+    ids = load_tokenizer(trained / "sea" / "tokenizer").vocab_size
+    assert f"\nTokenizer: char, {ids} ids; blocks of 32 tokens\nModel: nano, " in shown
+    assert shown.count(" updates: loss ") == 3
+    assert shown.split("\nSamples:\n")[1].count("-" * 20) == shown.count("-" * 20) == 3
 
 
 def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(
@@ -193,6 +201,45 @@ def test_only_completions_are_learned_from_prompts(tmp_path, monkeypatch, withou
     assert results["valid"]["bits_per_byte"] is None and results["valid"]["loss"] > 0
     assert results["completions"]["asked"] == 2
     assert "of 2 are exactly right" in capsys.readouterr().out
+
+
+def test_a_run_of_older_days_goes_on_though_it_wrote_down_what_has_no_effect(
+    trained, monkeypatch, without_export
+):
+    again = ["--output", trained / "sea", "--resume"]
+    file = trained / "sea" / "options.yaml"
+    now = file.read_text()
+    assert "end_share" not in now and "prompt_field" not in now
+    file.write_text(f"{now}end_share: 0.1\nprompt_field: prompt\n")
+    before = results_of(trained / "sea")
+    try:
+        here(monkeypatch, "gpt_train", again)
+        assert results_of(trained / "sea") == before
+        with pytest.raises(SystemExit, match="--prompt-field is for --prompts: give that, too"):
+            here(monkeypatch, "gpt_train", [*again, "--prompt-field", "question"])
+    finally:
+        file.write_text(now)
+
+
+@pytest.mark.parametrize("below", [[], ["run"]])
+def test_a_folder_that_cannot_be_made_is_refused_before_data_is_read(monkeypatch, tmp_path, below):
+    (tmp_path / "a").write_text("no folder")
+    monkeypatch.setattr(gpt_train.gpt_texts, "load_splits", lambda _: pytest.fail("data is read"))
+    output = tmp_path.joinpath("a", *below)
+    with pytest.raises(SystemExit, match=f"--output {output} cannot be made: .*/a is not a folder"):
+        here(monkeypatch, "gpt_train", ["--output", output, "--export", tmp_path / "models"])
+
+
+def test_no_tokens_of_samples_are_no_samples(capsys):
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        shown = []
+        monkeypatch.setattr(gpt_train.gpt_samples, "show", shown.append)
+        generator = SimpleNamespace(generate=lambda prompts: [SimpleNamespace(full_text="A")] * 3)
+        for tokens, count in ((0, 0), (5, 3)):
+            options = GptTrainOptions(sample_tokens=tokens)
+            gpt_train.gpt_samples.show_texts(generator, None, options)
+            assert len(shown) == count
+            assert capsys.readouterr().out == ("Samples:\n" if tokens else "")
 
 
 def test_a_folder_without_a_model_is_named(monkeypatch, tmp_path):
@@ -324,6 +371,9 @@ def test_texts_are_scored_line_by_line(trained, monkeypatch, capsys, tmp_path):
             "the same text each time, .* give --seed with --n",
         ),
         (["--model", "EXPORT", "--stream", "b"], "is a SavedModel, which cannot --stream"),
+        (["--model", "EXPORT", "caf\udce9"], r"prompts\[0\] holds half a character"),
+        (["--model", "RUN", "caf\udce9"], r"prompts\[0\] holds half a character"),
+        (["--model", "EXPORT", "--score", "caf\udce9"], r"texts\[0\] holds half a character"),
         (["--model", "EXPORT", "--xla", "b"], "is a SavedModel, which --xla cannot compile"),
         (["--model", "RUN", "--temperature", "-1", "b"], "temperature must be from 0"),
         (["--model", "EMPTY"], "holds no model: there is no config.json"),

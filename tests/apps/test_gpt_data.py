@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -95,11 +96,81 @@ def test_built_in_translations_are_prompts():
         ({"weight_decay": -0.1}, "--weight-decay is -0.1; it must be at least 0"),
         ({"beta_2": 1.0}, "--beta-2 is 1; it must be from 0 to less than 1"),
         ({"end_share": 1.5}, "--end-share is 1.5; it must be from 0 to 1"),
+        ({"learning_rate": math.inf}, "--learning-rate is inf; it must be finite"),
+        ({"weight_decay": math.inf}, "--weight-decay is inf; it must be finite"),
+        ({"seed": -1}, "--seed is -1; it must be from 0 to 2147483647"),
+        ({"seed": 2**31}, "--seed is 2147483648; it must be from 0 to 2147483647"),
+        ({"vocab_size": 0}, "--vocab-size is 0; it must be at least 1"),
+        ({"vocab_size": -3}, "--vocab-size is -3; it must be at least 1"),
+        ({"batch_size": 10**12}, "--batch-size is 1000000000000; it must be at most 1048576"),
+        ({"text": [""]}, "--text has a blank name in it"),
+        ({"prompts": ["a"], "valid_prompts": [" "]}, "--valid-prompts has a blank name in it"),
+        ({"model": {"vocab_size": 9}}, "--model has vocab_size, which the tokenizer sets"),
+        ({"model": {"eos_token_id": 9}}, "--model has eos_token_id, which the tokenizer sets"),
+        ({"model": {"hidden_act": "foo"}}, "--model: .*foo"),
+        (
+            {"model": {"hidden_size": 17, "num_attention_heads": 4}},
+            "--model: num_attention_heads=4 must divide hidden_size=17",
+        ),
     ],
 )
 def test_options_that_do_not_fit_together_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         GptTrainOptions(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"text": ["a.txt"], "text_field": "b"}, "--text-field is for JSON lines and TFDS data"),
+        ({"text_field": "b"}, "--text-field is for JSON lines and TFDS data"),
+        ({"prompt_field": "b"}, "--prompt-field is for --prompts: give that, too"),
+        ({"completion_field": "completion"}, "--completion-field is for --prompts: give that, too"),
+        ({"text": ["a.jsonl"], "data_dir": "b"}, "--data-dir is for TFDS data: give a --text of"),
+        ({"prompts": ["a"], "data_dir": "b"}, "--data-dir is for TFDS data: give a --text of"),
+        ({"prompts": ["a"], "packing": "stream"}, "--packing is for --text: leave it out with --p"),
+        ({"prompts": ["a"], "document": "file"}, "--document is for --text: leave it out with --p"),
+        ({"prompts": ["a"], "text_field": "b"}, "--text-field is for --text: leave it out with --"),
+        ({"prompts": ["builtin"], "prompt_field": "b"}, "--prompt-field is for JSON lines: leave"),
+        ({"text": ["a.jsonl.gz"], "document": "paragraph"}, "--document is for files of text, and"),
+        ({"text": ["a"], "valid_text": ["b"], "held_out": 0.1}, "--held-out is .* --valid-text"),
+        (
+            {"prompts": ["a"], "valid_prompts": ["b"], "held_out": 0.2},
+            "--held-out is for data without validation: leave it out with --valid-prompts",
+        ),
+        (
+            {"schedule": "inverse_sqrt", "end_share": 0.1},
+            "--end-share is for linear and cosine: leave it out with --schedule inverse_sqrt",
+        ),
+        ({"text": ["a"], "max_minutes": 1.0, "end_share": 0.0}, "leave it out with --schedule inv"),
+    ],
+)
+def test_options_without_an_effect_are_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        GptTrainOptions(**options)
+
+
+def test_options_are_taken_where_they_have_an_effect_and_else_stay_unsaid():
+    jsonl = GptTrainOptions(text=["a.jsonl"], text_field="b")
+    assert (jsonl.text_field, jsonl.document, jsonl.packing) == ("b", None, "stream")
+    mixed = GptTrainOptions(text=["a.jsonl", "b"], text_field="c", document="paragraph")
+    assert (mixed.text_field, mixed.document, mixed.held_out) == ("c", "paragraph", 0.1)
+    tfds = GptTrainOptions(text=["tfds:lm1b"], data_dir="a", text_field="b", end_share=0.0)
+    assert (tfds.data_dir, tfds.text_field, tfds.end_share) == ("a", "b", 0.0)
+    prompts = GptTrainOptions(prompts=["a"], prompt_field="q")
+    assert (prompts.prompt_field, prompts.completion_field) == ("q", "completion")
+    assert (prompts.packing, prompts.document, prompts.end_share) == (None, None, 0.1)
+    again = GptTrainOptions(prompts=["a"], packing="stream", document="file", resume=True)
+    assert (again.packing, again.document) == ("stream", "file")
+
+
+@pytest.mark.parametrize(
+    ("output", "name"), [("runs/x/../y", "y"), ("runs/x/..", "runs"), (".", "here"), ("a/", "a")]
+)
+def test_an_export_has_the_name_that_the_folder_of_the_run_has(monkeypatch, tmp_path, output, name):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert GptTrainOptions(output=output).export == str(Path("saved_models", name))
 
 
 def test_training_ends_by_what_is_said_and_else_after_some_passes():
@@ -223,6 +294,40 @@ def test_a_vocabulary_of_characters_has_those_of_the_text_and_no_others(tmp_path
     assert gpt_train.count_unknown(batches["valid"], tokenizer) == 3
     assert "has 3 characters that the tokenizer does not know" in capsys.readouterr().out
     assert gpt_train.count_unknown(batches["train"], tokenizer) == 0
+
+
+def test_a_tokenizer_says_when_the_text_gives_fewer_ids_than_asked_for(tmp_path):
+    (tmp_path / "a.txt").write_text(sentences(60))
+    options = GptTrainOptions(
+        model=SHAPE, block_size=32, output=str(tmp_path / "run"),
+        text=[str(tmp_path / "a.txt")],
+    )  # fmt: skip
+    generator, _, _ = gpt_train.prepare(options)
+    count = generator.tokenizer.vocab_size
+    assert count < 8000
+    said = f"Tokenizer: sentencepiece, {count} ids (the text gives no more; asked for were "
+    tail = "); blocks of 32 tokens"
+    assert gpt_train.describe_tokenizer(options, generator) == f"{said}8,000{tail}"
+    options.vocab_size = count + 1
+    assert gpt_train.describe_tokenizer(options, generator) == f"{said}{count + 1}{tail}"
+    options.vocab_size = count
+    assert gpt_train.describe_tokenizer(options, generator) == (
+        f"Tokenizer: sentencepiece, {count} ids; blocks of 32 tokens"
+    )
+
+
+def test_what_is_read_is_counted_in_texts(tmp_path):
+    (tmp_path / "a.txt").write_text("One.\n\nTwo\0.\n")
+    options = {"text": [str(tmp_path / "a.txt")], "valid_text": ["builtin"]}
+    paragraphs = GptTrainOptions(**options, document="paragraph")
+    found = gpt_texts.load(paragraphs, paragraphs.text, "train")
+    assert gpt_texts.counts(found).endswith(
+        "a.txt: 2 texts, 11 characters, repaired 1 (NUL replaced by a space)"
+    )
+    whole = GptTrainOptions(**options)
+    assert "a.txt: 1 text, " in gpt_texts.counts(gpt_texts.load(whole, whole.text, "train"))
+    builtin = gpt_texts.counts(gpt_texts.load(whole, ["builtin"], "valid"))
+    assert re.fullmatch(r"builtin:valid: [\d,]+ texts, [\d,]+ sentences, [\d,]+ char.*", builtin)
 
 
 @pytest.mark.parametrize("kind", ["sentencepiece", "bpe"])
