@@ -97,7 +97,7 @@ class TrainingProgress(keras.callbacks.Callback):
         self._shown = self._measured = time.monotonic()
         self._tokens = count_tokens(self.model)
         if self._bar is not None:
-            self._bar.reset(self._task, description=self._name(), total=self._epoch_length, text="")
+            self._bar.reset(self._task, description=self._name(), total=self._total(), text="")
 
     def on_train_batch_end(self, batch: int, logs: dict | None = None) -> None:
         """Show the state now and then."""
@@ -134,11 +134,19 @@ class TrainingProgress(keras.callbacks.Callback):
         if self._bar is not None:
             self._bar.update(self._task, completed=self._in_epoch, text="  ".join(parts))
             return
-        total = f"/{self._epoch_length}" if self._epoch_length else ""
-        self._print(f"{self._name()} batch {self._in_epoch}{total} " + " ".join(parts))
+        total = self._total()
+        of_total = f"/{total}" if total else ""
+        self._print(f"{self._name()} batch {self._in_epoch}{of_total} " + " ".join(parts))
 
     def _print(self, line: str) -> None:
         self.console.print(line, soft_wrap=True, highlight=False)  # above the bar
+
+    def _total(self) -> int | None:
+        """Batches of this epoch, as far as a limit on the updates leaves them."""
+        if not self._epoch_length:
+            return None
+        to_limits = [self._in_epoch + batches for batches in self._batches_to_limits()]
+        return min([self._epoch_length, *to_limits])
 
     def _name(self) -> str:
         """Which epoch of how many, as far as a limit on the updates leaves them."""

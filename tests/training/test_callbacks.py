@@ -184,6 +184,15 @@ def test_throughput_and_rate_reach_tensorboard(model, tmp_path):
     assert {"epoch_loss", "epoch_tokens_per_second", "epoch_learning_rate"} <= tags
 
 
+def test_progress_counts_no_batches_beyond_a_limit_on_the_updates(model):
+    text = io.StringIO()
+    limit = StepLimit(6)
+    progress = TrainingProgress(interval=0, limits=(limit,), console=Console(file=text))
+    fit(model, limit, progress, epochs=9)
+    shown = [line.partition(" loss")[0] for line in text.getvalue().splitlines()]
+    assert shown[3] == "epoch 1/2 batch 4/4" and shown[-2] == "epoch 2/2 batch 2/2"
+
+
 def test_progress_prints_plain_lines_when_not_in_a_terminal(model):
     text = io.StringIO()
     limit = StepLimit(100)
