@@ -72,6 +72,12 @@ class TokenModel(keras.Model):
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
 
+    def save(self, filepath: Any, *args: Any, **kwargs: Any) -> None:
+        """Keras' `save`, which would write a model that was never called without weights."""
+        if not self.built:
+            self.build()
+        super().save(filepath, *args, **kwargs)
+
     def export(self, filepath: Any, *args: Any, input_signature: Any = None, **kwargs: Any) -> Any:
         """Keras' `export`, by default for batches of any size and texts of any length.
 

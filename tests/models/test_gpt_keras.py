@@ -147,3 +147,11 @@ def test_a_strategy_builds_and_trains_one():
         model.compile(keras.optimizers.Adam(1e-3), loss)
     history = model.fit(PACKED, PACKED["token_ids"], verbose=0)
     assert np.isfinite(history.history["loss"][0])
+
+
+def test_a_model_that_was_never_called_is_saved_with_its_weights(tmp_path):
+    model = Gpt(OTHER)
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    ids = {"token_ids": np.array([[5, 6, 7]])}
+    assert_allclose(loaded(ids), model(ids), atol=1e-6)
