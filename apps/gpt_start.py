@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pretrained
 
-from keras_transformer.checkpoints import load_byte_level_bpe, load_huggingface
+from keras_transformer.checkpoints import load_byte_level_bpe, load_huggingface, load_sentencepiece
 from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks import Task
 from keras_transformer.text import (
@@ -18,8 +18,8 @@ from keras_transformer.text import (
     Tokenizer,
     load_tokenizer,
 )
+from keras_transformer.text.sentencepiece import MODEL_FILE
 
-SENTENCEPIECE_FILE = "tokenizer.model"  # of Llama directories
 SUBWORDS = 8000  # ids of a new tokenizer of subwords where no number is given
 LONGEST_BLOCK = 1024  # where no other length is asked for
 
@@ -89,9 +89,8 @@ def load_pretrained(directory: str) -> Start:
     model = load_huggingface(directory)
     if not isinstance(model, Gpt):
         raise ValueError(f"{directory} is a {type(model).__name__}, not a Gpt.")
-    file = Path(directory, SENTENCEPIECE_FILE)
-    if file.is_file():
-        tokenizer: Tokenizer = SentencePieceTokenizer(file.read_bytes())
+    if Path(directory, MODEL_FILE).is_file():
+        tokenizer: Tokenizer = load_sentencepiece(directory)
     else:
         tokenizer = load_byte_level_bpe(directory)
     fields = json.loads(Path(directory, "config.json").read_text(encoding="utf-8-sig"))

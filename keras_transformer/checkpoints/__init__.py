@@ -5,6 +5,7 @@ from keras_transformer.checkpoints.huggingface import (
     read_labels,
     save_huggingface,
 )
+from keras_transformer.checkpoints.sentencepiece import load_sentencepiece, save_sentencepiece
 from keras_transformer.checkpoints.tokenizers import (
     load_byte_level_bpe,
     load_wordpiece,
@@ -15,9 +16,11 @@ from keras_transformer.checkpoints.tokenizers import (
 __all__ = [
     "load_byte_level_bpe",
     "load_huggingface",
+    "load_sentencepiece",
     "load_wordpiece",
     "read_labels",
     "save_byte_level_bpe",
     "save_huggingface",
+    "save_sentencepiece",
     "save_wordpiece",
 ]

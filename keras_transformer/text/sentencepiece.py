@@ -153,6 +153,11 @@ class SentencePieceTokenizer(Tokenizer):
         return cls(model, normalization)
 
     @property
+    def model(self) -> bytes:
+        """The SentencePiece model, as it stands in files."""
+        return self._model
+
+    @property
     def vocab_size(self) -> int:
         """Number of ids, special ones, symbols and bytes included."""
         return self._pieces.get_piece_size()

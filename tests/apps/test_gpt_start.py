@@ -12,7 +12,7 @@ import sentencepiece
 from apps.gpt_words import SHAPE, sentences
 from numpy.testing import assert_allclose
 
-from keras_transformer.checkpoints import save_byte_level_bpe, save_huggingface
+from keras_transformer.checkpoints import save_byte_level_bpe, save_huggingface, save_sentencepiece
 from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks import TextGenerator
 from keras_transformer.text import (
@@ -111,10 +111,9 @@ def test_llama_begins_texts_with_bos_and_gpt2_with_eos_whatever_the_tokenizer(ki
     pairs = byte_pairs(bos_token="<s>", eos_token="</s>")
     save_huggingface(built(pairs, **shape), tmp_path / "pairs")
     save_byte_level_bpe(pairs, tmp_path / "pairs")
-    pieces = llamas_pieces()
-    tokenizer = SentencePieceTokenizer(pieces)
+    tokenizer = SentencePieceTokenizer(llamas_pieces())
     save_huggingface(built(tokenizer, **shape), tmp_path / "pieces")
-    (tmp_path / "pieces" / "tokenizer.model").write_bytes(pieces)
+    save_sentencepiece(tokenizer, tmp_path / "pieces")
     for name, expected in (("pairs", pairs), ("pieces", tokenizer)):
         found = gpt_start.load_pretrained(str(tmp_path / name))
         assert expected.bos_id != expected.eos_id
