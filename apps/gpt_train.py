@@ -14,7 +14,6 @@ import gpt_start
 import gpt_texts
 import keras
 import numpy as np
-import training_options
 import training_run
 from gpt_sections import Sections
 from gpt_train_options import GptTrainOptions
@@ -82,7 +81,6 @@ class Scores(NamedTuple):
 
 def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
-    training_options.check_output_folder(options.output)
     training_run.check_folders(options)
     training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
     set_seed(options.seed)

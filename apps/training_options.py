@@ -79,22 +79,6 @@ def check_finite(options: Any, names: Iterable[str]) -> None:
             raise ValueError(f"{flag(name)} is {value:g}; it must be finite.")
 
 
-def check_output_folder(output: str) -> None:
-    """Refuses a folder for a run that cannot be made or written; writes nothing.
-
-    Raises:
-        ValueError: when it, or a folder that it would lie in, is a file.
-        PermissionError: when it, or the folder that it would be made in, may not be written.
-    """
-    existing = Path(os.path.abspath(output))
-    while not os.path.lexists(existing):
-        existing = existing.parent
-    if not existing.is_dir():
-        raise ValueError(f"--output {output} cannot be made: {existing} is not a folder.")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"--output {output} cannot be made: {existing} may not be written.")
-
-
 def flag(name: str) -> str:
     """What an option is called on the command line.
 

@@ -12,7 +12,7 @@ import keras
 import yaml
 
 from keras_transformer.tasks.task import check_export_folder
-from keras_transformer.text.files import write_atomically
+from keras_transformer.text.files import check_can_be_made, write_atomically
 from keras_transformer.training import (
     CosineSchedule,
     InverseSquareRootSchedule,
@@ -29,7 +29,8 @@ from keras_transformer.training import (
 
 
 def check_folders(options: Any) -> None:
-    """Refuses to write over a run, or to train what could not be exported in the end."""
+    """Refuses to write over a run, or to train what could not be kept or exported in the end."""
+    check_can_be_made(options.output, f"--output {options.output} cannot be made")
     check_export_folder(options.export)
     if Path(options.output, "checkpoints").is_dir() and not options.resume:
         raise ValueError(

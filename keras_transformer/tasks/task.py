@@ -21,7 +21,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformer.models.config import ModelConfig
-from keras_transformer.text.files import check_room
+from keras_transformer.text.files import check_can_be_made, check_room
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
@@ -209,13 +209,7 @@ def check_export_folder(directory: str | os.PathLike[str]) -> None:
                 f"TensorFlow could not load a model from {path}: it takes the {character} for a "
                 "pattern; export to a folder without it."
             )
-    existing = Path(path)
-    while not os.path.lexists(existing):
-        existing = existing.parent
-    if not existing.is_dir():
-        raise ValueError(f"Nothing can be exported to {path}: {existing} is not a folder.")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"Nothing can be exported to {path}: {existing} may not be written.")
+    check_can_be_made(path, f"Nothing can be exported to {path}")
 
 
 def _versions(directory: Path) -> list[int]:

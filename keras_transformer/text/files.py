@@ -26,6 +26,30 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+def check_can_be_made(directory: str | os.PathLike[str], otherwise: str) -> None:
+    """Refuses a folder that cannot be made or written; writes nothing.
+
+    Args:
+        directory: the folder, which need not be there.
+        otherwise: what then cannot be done; the message begins with it.
+
+    Raises:
+        ValueError: when it, or a folder that it would lie in, is a file.
+        PermissionError: when it, or the folder that it would be made in, may not be written.
+
+    >>> check_can_be_made(__file__, "No run can be kept")
+    Traceback (most recent call last):
+    ValueError: No run can be kept: ...files.py is not a folder.
+    """
+    existing = Path(os.path.abspath(directory))
+    while not os.path.lexists(existing):
+        existing = existing.parent
+    if not existing.is_dir():
+        raise ValueError(f"{otherwise}: {existing} is not a folder.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise PermissionError(f"{otherwise}: {existing} may not be written.")
+
+
 def check_room(directory: Path, size: int) -> None:
     """Reserves `size` bytes for a moment, for what a library is to write that dies of a full disk.
 

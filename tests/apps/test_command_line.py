@@ -4,10 +4,12 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import command_line
 import pytest
+import training_run
 from translate_options import TranslateTrainOptions
 
 
@@ -199,3 +201,10 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["program.py"])
     with pytest.raises(SystemExit, match=r"^program.py: .*Permission denied: 'runs'$"):
         command_line.run(main)
+
+
+def test_every_training_refuses_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").touch()
+    options = SimpleNamespace(output=tmp_path / "file" / "run", export=tmp_path, resume=False)
+    with pytest.raises(ValueError, match="--output .*run cannot be made: .*file is not a folder"):
+        training_run.check_folders(options)
