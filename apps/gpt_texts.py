@@ -109,7 +109,7 @@ def counts(data: TextDocuments | TextPairs) -> str:
     words.append(f"{report.characters:,} characters")
     for title, reasons in (("dropped", report.dropped), ("repaired", report.repaired)):
         words += [f"{title} {number:,} ({reason})" for reason, number in sorted(reasons.items())]
-    return ", ".join(words).replace("blank sentence", "blank text")
+    return ", ".join(words)
 
 
 def learnable(data: TextDocuments | TextPairs) -> Iterator[str]:

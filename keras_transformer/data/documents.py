@@ -79,7 +79,7 @@ class TextDocuments(CountedSource[list[str], DocumentReport]):
                 report.characters += len(sentence)
                 text = _without_nul(sentence)
                 if not text.strip():
-                    report.dropped["blank sentence"] += 1
+                    report.dropped["blank"] += 1
                     continue
                 report.repaired["NUL replaced by a space"] += text != sentence
                 report.kept += 1

@@ -28,7 +28,7 @@ def test_nul_and_blank_sentences_are_counted():
     documents = TextDocuments("odd", lambda: iter([["a\0b", " "], ["\t"]]))
     assert list(documents) == [["a b"]]
     assert str(documents.report) == (
-        "odd: read 3, kept 1, dropped 2 (blank sentence: 2), "
+        "odd: read 3, kept 1, dropped 2 (blank: 2), "
         "repaired 1 (NUL replaced by a space: 1) sentences in 1 documents"
     )
 

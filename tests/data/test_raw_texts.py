@@ -78,7 +78,7 @@ def test_blank_files_are_counted(tmp_path):
     write(tmp_path / "c.txt", "text")
     documents = raw_text_files(tmp_path)
     assert list(documents) == [["text\n"]]
-    assert documents.report.dropped == {"blank sentence": 1}
+    assert documents.report.dropped == {"blank": 1}
 
 
 def test_a_bad_byte_is_named_and_nul_does_not_cut_the_line(tmp_path):
@@ -100,7 +100,7 @@ def test_json_lines_of_a_file_or_folder_are_texts(tmp_path):
     assert list(json_lines_texts(tmp_path / "b.jsonl")) == [["two\nlines"]]
     documents = json_lines_texts(tmp_path)
     assert list(documents) == [["two\nlines"], ["中文"], ["é"]]
-    assert documents.report.dropped == {"blank sentence": 2}
+    assert documents.report.dropped == {"blank": 2}
     assert documents.name == f"jsonl:{tmp_path} (2 files)"
 
 
