@@ -1,19 +1,11 @@
 """The example of few-shot prompting keeps what it asks out of what it teaches."""
 
-import importlib.util
-from pathlib import Path
-
 import pytest
-
-PATH = Path(__file__).parents[2] / "docs" / "examples" / "few_shot.py"
 
 
 @pytest.fixture(scope="module")
-def few_shot():
-    spec = importlib.util.spec_from_file_location("few_shot", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def few_shot(load_example):
+    return load_example("few_shot")
 
 
 def test_each_paragraph_keeps_to_a_rule_and_has_no_word_that_is_asked(few_shot, tmp_path):

@@ -1,22 +1,15 @@
 """The example that reverses digits learns to, in at most 2,000 steps."""
 
-import importlib.util
 from collections.abc import Iterator
-from pathlib import Path
 
 import keras
 import numpy as np
 import pytest
 
-PATH = Path(__file__).parents[2] / "docs" / "examples" / "reverse_digits.py"
-
 
 @pytest.fixture(scope="module")
-def example():
-    spec = importlib.util.spec_from_file_location("reverse_digits", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def example(load_example):
+    return load_example("reverse_digits")
 
 
 def training(example, seed: int, steps: int, parts: int = 1) -> Iterator[keras.Model]:
