@@ -15,7 +15,7 @@ from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
 
-from keras_transformer.training import ScoreCallback, adamw, set_seed
+from keras_transformer.training import ScoreCallback, adamw
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
 
@@ -23,7 +23,7 @@ TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
 def main() -> None:
     options = command_line.parse_resumable(BertFinetuneOptions, __doc__)
     training_run.check_folders(options)
-    set_seed(options.seed)
+    training_run.begin(options)
     recipe = TASKS[options.task](options)
     for data in recipe.splits.values():
         print(data.check(), flush=True)

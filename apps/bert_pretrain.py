@@ -31,7 +31,6 @@ from keras_transformer.training import (
     TokenLoss,
     adamw,
     perplexity,
-    set_seed,
 )
 
 NO_ROW = -1  # the label of rows that only fill up a batch
@@ -40,7 +39,7 @@ NO_ROW = -1  # the label of rows that only fill up a batch
 def main() -> None:
     options = command_line.parse_resumable(BertPretrainOptions, __doc__)
     training_run.check_folders(options)
-    set_seed(options.seed)
+    training_run.begin(options)
     texts = load_texts(options)
     for documents in texts.values():
         print(documents.check(), flush=True)

@@ -26,11 +26,12 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Token
     """
     folder = Path(options.output, "tokenizer")
     if options.resume and (began := pretrained.read_start(options.output)) is not None:
-        bert = Bert(BertConfig.from_dict(began["model"]))
+        dtype = options.precision or began.get("dtype")  # older versions did not keep it
+        bert = Bert(BertConfig.from_dict(began["model"]), dtype=dtype)
         bert.build()
         return bert, load_tokenizer(folder)
     if options.init is not None:
-        bert, tokenizer = load_pretrained(options.init)
+        bert, tokenizer = load_pretrained(options.init, options.precision)
         most = bert.config.max_position_embeddings
         if options.max_length > most:
             raise ValueError(
@@ -41,22 +42,28 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Token
         tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size, options.lowercase)
         bert = new_encoder(options.preset, tokenizer, options.max_length, options.model)
     tokenizer.save(folder)
-    pretrained.write_start(options.output, {"model": bert.config.to_dict()})
+    pretrained.write_start(
+        options.output, {"model": bert.config.to_dict(), "dtype": bert.dtype_policy.name}
+    )
     return bert, tokenizer
 
 
-def load_pretrained(directory: str) -> tuple[Bert, Tokenizer]:
+def load_pretrained(directory: str, precision: str | None = None) -> tuple[Bert, Tokenizer]:
     """The encoder and the tokenizer of a run's folder, or of a Hugging Face directory.
+
+    Args:
+        directory: the folder.
+        precision: dtype policy of the encoder; that of the run, or Keras', by default.
 
     Raises:
         ValueError: when the folder holds neither.
     """
     if pretrained.is_run(directory):
-        task = Task.load(directory)
+        task = Task.load(directory, dtype=precision)
         if not hasattr(task.model, "bert"):
             raise ValueError(f"{directory} is a {type(task).__name__}, which holds no BERT.")
         return task.model.bert, task.tokenizer
-    return load_huggingface(directory, Bert), load_wordpiece(directory)
+    return load_huggingface(directory, Bert, dtype=precision), load_wordpiece(directory)
 
 
 def new_tokenizer(kind: str, texts: Iterable[str], vocab_size: int, lowercase: bool) -> Tokenizer:

@@ -46,11 +46,12 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
     folder = Path(options.output, "tokenizer")
     if options.resume and (began := pretrained.read_start(options.output)) is not None:
         # Runs of older versions did not keep their dtype policy.
-        model = Gpt(GptConfig.from_dict(began["model"]), dtype=began.get("dtype", "float32"))
+        dtype = options.precision or began.get("dtype", "float32")
+        model = Gpt(GptConfig.from_dict(began["model"]), dtype=dtype)
         model.build()
         return Start(model, load_tokenizer(folder), began["start_id"])
     if options.init is not None:
-        found = load_pretrained(options.init)
+        found = load_pretrained(options.init, options.precision)
     else:
         tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size)
         found = Start(new_model(options, tokenizer), tokenizer, tokenizer.eos_id)
@@ -75,18 +76,22 @@ def block_size(options: Any, model: Gpt) -> int:
     return options.block_size or min(model.config.max_position_embeddings, LONGEST_BLOCK)
 
 
-def load_pretrained(directory: str) -> Start:
+def load_pretrained(directory: str, precision: str | None = None) -> Start:
     """What a run's folder holds, or a Hugging Face directory of GPT-2's or Llama's kind.
+
+    Args:
+        directory: the folder.
+        precision: dtype policy of the model; that of the run, or Keras', by default.
 
     Raises:
         ValueError: when the folder holds neither.
     """
     if pretrained.is_run(directory):
-        task = Task.load(directory)
+        task = Task.load(directory, dtype=precision)
         if not isinstance(task.model, Gpt):
             raise ValueError(f"{directory} is a {type(task).__name__}, which holds no Gpt.")
         return Start(task.model, task.tokenizer, task.start_id)
-    model = load_huggingface(directory)
+    model = load_huggingface(directory, dtype=precision)
     if not isinstance(model, Gpt):
         raise ValueError(f"{directory} is a {type(model).__name__}, not a Gpt.")
     if Path(directory, MODEL_FILE).is_file():

@@ -40,7 +40,6 @@ from keras_transformer.training import (
     TokenLoss,
     adamw,
     perplexity,
-    set_seed,
 )
 from keras_transformer.training.progress import count_tokens
 
@@ -83,7 +82,7 @@ def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
     training_run.check_folders(options)
     training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
-    set_seed(options.seed)
+    training_run.begin(options)
     generator, data, batches = prepare(options)
     model = generator.model
     unknown = count_unknown(batches["valid"], generator.tokenizer)

@@ -33,6 +33,12 @@ class TrainingOptions:
     """Training ends after so many minutes, over all resumed runs, wherever its schedule is."""
     max_steps: int | None = None
     """Training ends after so many updates, and the schedule with them."""
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
+    """What layers compute in; weights, softmax and loss are float32 in any case. The precision of
+    --init by default, float32 for new models."""
+    checkpoint_every: int = 500
+    """Batches between two checkpoints within a pass over the data; there is one after each pass,
+    too."""
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False
@@ -47,7 +53,7 @@ class TrainingOptions:
 
 def check_limits(options: Any) -> None:
     """Refuses limits of a training that leave nothing to train."""
-    for name in ("epochs", "max_steps", "max_minutes"):
+    for name in ("epochs", "max_steps", "max_minutes", "checkpoint_every"):
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise ValueError(f"--{name.replace('_', '-')} is {value:g}; it must be more than 0.")

@@ -2,10 +2,12 @@
 
 import json
 import math
+import signal
+import sys
 import warnings
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import command_line
 import keras
@@ -19,12 +21,14 @@ from keras_transformer.training import (
     LinearSchedule,
     ScoreCallback,
     StepLimit,
+    StopOnDivergence,
     StopOnSignal,
     Throughput,
     TimeLimit,
     TrainingCheckpoint,
     TrainingInterrupted,
     TrainingProgress,
+    set_seed,
 )
 
 
@@ -37,6 +41,13 @@ def check_folders(options: Any) -> None:
             f"{options.output} holds a run already: give --resume to go on with it, or another "
             "--output."
         )
+
+
+def begin(options: Any) -> None:
+    """Seeds all chance, and sets the precision of new models."""
+    set_seed(options.seed)
+    if options.precision is not None:
+        keras.config.set_dtype_policy(options.precision)
 
 
 def check_unchanged(options: Any, names: Iterable[str]) -> None:
@@ -104,11 +115,12 @@ def fit(
     time_limit = TimeLimit(options.max_minutes or math.inf)
     limits = [time_limit, *([StepLimit(max_steps)] if max_steps else [])]
     scorers = [] if scoring is None else [scoring]
+    history = keras.callbacks.History()
     checkpoint = TrainingCheckpoint(
         run / "checkpoints",
         clock=batches.clock,
-        track=[*scorers, time_limit],
-        every_steps=500,
+        track=[*scorers, time_limit, history],
+        every_steps=options.checkpoint_every,
         keep=2,
     )
     first_epoch = checkpoint.restore(model) if options.resume else 0
@@ -133,13 +145,25 @@ def fit(
                 *scorers,
                 keras.callbacks.TensorBoard(str(run / "tensorboard")),
                 TrainingProgress(limits=tuple(limits)),
+                history,
+                StopOnDivergence(checkpoint),
                 checkpoint,
             ],
         )
     except TrainingInterrupted as interruption:
-        raise SystemExit(f"{interruption} Nothing is lost: go on with --resume.") from None
+        _leave(stop, f"{interruption} Nothing is lost: go on with --resume.")
     if stop.received is not None:  # in the last scores, with which training was over
-        raise SystemExit(f"Stopped by {stop.received.name} after training: go on with --resume.")
+        _leave(stop, f"Stopped by {stop.received.name} after training: go on with --resume.")
+    epochs_done = [epoch + 1 for epoch in history.epoch]
+    write_json({"epoch": epochs_done} | history.history, run / "history.json")
+
+
+def _leave(stop: StopOnSignal, sentence: str) -> NoReturn:
+    """Ends the command: without an error where the system wants the machine back (SIGTERM)."""
+    if stop.received != signal.SIGTERM:
+        raise SystemExit(sentence)
+    print(sentence, file=sys.stderr)
+    raise SystemExit(0)
 
 
 def scores_by_epoch(scoring: ScoreCallback) -> list[tuple[int, float]]:

@@ -123,6 +123,12 @@ class TranslateTrainOptions:
     """Beams of the test and of the export."""
     length_penalty: float = 1.0
     """Exponent of the length penalty of beam search."""
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
+    """What layers compute in; weights, softmax and loss are float32 in any case. float32
+    by default."""
+    checkpoint_every: int = 500
+    """Batches between two checkpoints within a pass over the data; there is one after each pass,
+    too."""
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False

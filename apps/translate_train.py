@@ -28,7 +28,6 @@ from keras_transformer.training import (
     TokenAccuracy,
     TokenCrossEntropy,
     adamw,
-    set_seed,
 )
 
 PART = 512  # texts translated by one call
@@ -38,7 +37,7 @@ def main() -> None:
     options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
     run = Path(options.output)
     training_run.check_folders(options)
-    set_seed(options.seed)
+    training_run.begin(options)
 
     train, valid, test = load_splits(options)
     for pairs in (train, valid, test):

@@ -96,8 +96,13 @@ class Task(tf.Module):
             os.replace(config, directory / CONFIG_FILE)
 
     @classmethod
-    def load(cls, directory: str | os.PathLike[str]) -> Self:
+    def load(cls, directory: str | os.PathLike[str], dtype: str | None = None) -> Self:
         """Restores what `save` wrote, on any machine.
+
+        Args:
+            directory: the folder.
+            dtype: Keras dtype policy of the model, whose weights are float32 in any of them:
+                "float32", "mixed_bfloat16", "mixed_float16"; that of the saved task by default.
 
         Raises:
             ValueError: when the folder holds no saved task, or one of another class; when a weight
@@ -115,6 +120,8 @@ class Task(tf.Module):
         task_class = Task._classes.get(name)
         if task_class is None or not issubclass(task_class, cls):
             raise ValueError(f"{path} is of task {name!r}, not {cls.__name__}.")
+        if dtype is not None:
+            config["dtype"] = dtype
         try:
             task = task_class._restore(config, directory)
         except (KeyError, TypeError) as error:  # a field is missing, or unknown to this version

@@ -2,6 +2,7 @@
 
 from keras_transformer.training.averaging import average_checkpoints, averaged_weights
 from keras_transformer.training.checkpointing import TrainingCheckpoint, load_weights
+from keras_transformer.training.divergence import StopOnDivergence, TrainingDiverged
 from keras_transformer.training.limits import (
     StepLimit,
     StopOnSignal,
@@ -27,6 +28,7 @@ __all__ = [
     "Perplexity",
     "ScoreCallback",
     "StepLimit",
+    "StopOnDivergence",
     "StopOnSignal",
     "Throughput",
     "TimeLimit",
@@ -34,6 +36,7 @@ __all__ = [
     "TokenCrossEntropy",
     "TokenLoss",
     "TrainingCheckpoint",
+    "TrainingDiverged",
     "TrainingInterrupted",
     "TrainingProgress",
     "TransformerAdamW",

@@ -49,7 +49,9 @@ class Checkpoint:
             )
         values = []
         for (name, array), variable in zip(saved, variables, strict=True):
-            if _plain(name) != _plain(variable.path) or array.shape != tuple(variable.shape):
+            if plain_name(name) != plain_name(variable.path) or array.shape != tuple(
+                variable.shape
+            ):
                 raise ValueError(
                     f"{self.path}: the {group}'s variable {name} {list(array.shape)} does not fit "
                     f"your {variable.path} {list(variable.shape)}."
@@ -95,6 +97,7 @@ def write_checkpoint(
     except BaseException:
         os.unlink(temporary)
         raise
+    _keep_name(path.parent)
 
 
 def read_checkpoint(path: str | PathLike) -> Checkpoint:
@@ -121,9 +124,28 @@ def read_checkpoint(path: str | PathLike) -> Checkpoint:
     return Checkpoint(path, _with_arrays(content["state"], arrays), content["names"], groups)
 
 
-def _plain(name: str) -> str:
-    """A variable's path without the numbers that Keras adds to names used before."""
-    return re.sub(r"_\d+(?=[/_]|$)", "", name)
+def _keep_name(directory: Path) -> None:
+    """Has a new name in a folder survive a power cut, as the content of its file does."""
+    if os.name != "posix":  # other systems open no folders
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def plain_name(path: str) -> str:
+    """A variable's path without the numbers that Keras adds to names used before.
+
+    And, for an optimizer that scales the loss, without that part of its inner optimizer's paths,
+    which they have or not by who built it.
+
+    >>> plain_name("loss_scale_optimizer/adam_1/iteration")
+    'adam/iteration'
+    """
+    path = re.sub(r"_\d+(?=[/_]|$)", "", path)
+    return re.sub(r"^loss_scale_optimizer/(?=[^/]+/)", "", path)
 
 
 def _typed(array: np.ndarray, variable: keras.Variable) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Checkpoints from which a training goes on as if it had never stopped."""
 
-import re
 import warnings
 from collections.abc import Sequence
 from os import PathLike
@@ -16,10 +15,14 @@ from keras_transformer.training.checkpoint_files import (
     Named,
     named_arrays,
     read_checkpoint,
-    write_checkpoint,
 )
-
-_NAME = re.compile(r"epoch-(\d+)-batch-(\d+)\.npz")
+from keras_transformer.training.checkpoint_folder import CheckpointFolder, file_name
+from keras_transformer.training.checkpoint_variables import restore_variables
+from keras_transformer.training.divergence import (
+    check_finite,
+    describe_place,
+    last_checkpoint,
+)
 
 
 class Clock(Protocol):
@@ -43,8 +46,9 @@ class TrainingCheckpoint(keras.callbacks.Callback):
 
     Files are written at the end of each epoch, every `every_steps` batches, and when another
     callback stops the training within an epoch (again after the scores of such an epoch, so that
-    nothing of a run that reached its limit is lost); they appear whole or not at all. Put this
-    callback last in the list, so that it sees what the others did.
+    nothing of a run that reached its limit is lost); they appear whole or not at all. Weights that
+    are not finite are never written. Put this callback last in the list, so that it sees what the
+    others did.
 
     Args:
         directory: where the files go; made when missing.
@@ -87,15 +91,16 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         self.clock = clock
         self.track = tuple(track)
         self.every_steps = every_steps
-        self.keep = keep
         self.monitor = monitor
         self.mode = mode
         self.best_score: float | None = None
         self.best_file: str | None = None
+        self.skipped = 0  # batches of this epoch that an earlier run has seen
+        self._folder = CheckpointFolder(self.directory, keep)
         self._restored: Checkpoint | None = None
         self._metrics_to_add: list[np.ndarray] = []
         self._epoch = 0
-        self._skipped = 0  # batches of this epoch that an earlier run has seen
+        self._batch = 0
         self._saved_at = 0  # batches of this epoch in the latest file
         self._stopped_within = False
         self._when_stopped: tuple[list[Named], list[dict]] = ([], [])  # metrics, callbacks
@@ -104,19 +109,19 @@ class TrainingCheckpoint(keras.callbacks.Callback):
 
     def paths(self) -> list[Path]:
         """The checkpoint files, oldest first."""
-        found = (path for path in self.directory.glob("*.npz") if _NAME.fullmatch(path.name))
-        return sorted(found, key=_position)
+        return self._folder.paths()
 
     def best_path(self) -> Path | None:
         """The file with the best value of `monitor`, or None."""
         return self.directory / self.best_file if self.best_file else None
 
     def restore(self, model: keras.Model, path: str | PathLike | None = None) -> int:
-        """Bring a compiled, built model to the latest checkpoint, or to that in `path`.
+        """Bring a compiled, built model to the latest whole checkpoint, or to that in `path`.
 
         The tracked callbacks get their memory back too, so that they can be asked whether the
         training is over. The optimizer may have another learning rate or schedule than the saved
-        one: then its own rate goes on from the saved step.
+        one: then its own rate goes on from the saved step. The model may compute in another
+        precision.
 
         Returns:
             The epoch to pass to `fit` as `initial_epoch`; 0 when there is no checkpoint.
@@ -124,13 +129,12 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         Raises:
             ValueError: when the model is not ready, or the file does not fit it or `track`.
         """
-        if path is None:
-            if not self.paths():
-                return 0
-            path = self.paths()[-1]
+        saved = self._folder.newest() if path is None else read_checkpoint(path)
+        if saved is None:
+            return 0
+        path = saved.path
         if not (model.built and model.compiled):
             raise ValueError("restore needs a model that is built and compiled.")
-        saved = read_checkpoint(path)
         epoch, batch = saved.state["epoch"], saved.state["batch"]
         if len(saved.state["callbacks"]) != len(self.track):
             raise ValueError(
@@ -140,7 +144,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         if not model.optimizer.built:
             with model.distribute_strategy.scope():
                 model.optimizer.build(model.trainable_variables)
-        _restore_variables(saved, model)
+        restore_variables(saved, model)
         if batch and self.clock is None:
             warnings.warn(
                 f"{path}: was saved after batch {batch} of epoch {epoch}, but TrainingCheckpoint "
@@ -168,18 +172,19 @@ class TrainingCheckpoint(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
         """Set the clock; take up the metrics that `fit` resets before its first epoch."""
-        self._epoch, self._skipped = epoch, 0
+        self._epoch, self.skipped = epoch, 0
         self._stopped_within = False
         saved, self._restored = self._restored, None
         if saved is not None:
             self._resume(saved, epoch)
-        self._saved_at = self._skipped
+        self._saved_at = self.skipped
         if self.clock is not None:
             # Keras makes the epoch's iterator just after this.
-            self.clock.epoch, self.clock.skip_batches = epoch, self._skipped
+            self.clock.epoch, self.clock.skip_batches = epoch, self.skipped
 
     def on_train_begin(self, logs=None) -> None:
         """Give the others their memory, which they lose when `fit` begins; refuse some data."""
+        self._folder.clean()
         if self._restored is not None:
             goes_on = self.params["epochs"] > self._restored.state["epoch"]
             self._remind(self._restored, at_end=not goes_on)
@@ -193,7 +198,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
 
     def on_train_batch_begin(self, batch: int, logs=None) -> None:
         """End a resumed epoch after its last batch."""
-        if self._skipped and self._skipped + batch >= self.params["steps"]:
+        if self.skipped and self.skipped + batch >= self.params["steps"]:
             raise StopIteration  # what `fit` takes for the end of the data
 
     def _resume(self, saved: Checkpoint, epoch: int) -> None:
@@ -204,7 +209,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             )
         if self.clock is None or not saved.state["batch"]:
             return
-        self._skipped = saved.state["batch"]
+        self.skipped = saved.state["batch"]
         # Compiled metrics come into being with the first batch: theirs are added after it.
         values = [np.asarray(value) for value in saved.arrays["metrics"]]
         variables = self.model.metrics_variables
@@ -218,7 +223,8 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         """Save when it is time, or when another callback stops the training here."""
         if self._metrics_to_add:
             self._add_metrics()
-        done = self._skipped + batch + 1
+        done = self.skipped + batch + 1
+        self._batch = done - 1
         if done == self.params.get("steps"):
             return  # The epoch is over: saved at its end, after validation and scores.
         self._stopped_within = self.model.stop_training
@@ -246,7 +252,7 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         score = float(logs[self.monitor])
         sign = 1 if self.mode == "max" else -1
         if self.best_score is None or sign * score > sign * self.best_score:
-            self.best_score, self.best_file = score, _file_name(epoch + 1, 0)
+            self.best_score, self.best_file = score, file_name(epoch + 1, 0)
 
     def _save(
         self,
@@ -269,12 +275,16 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             "optimizer": named_arrays(self.model.optimizer.variables),
             "metrics": metrics,
         }
-        self.directory.mkdir(parents=True, exist_ok=True)
-        write_checkpoint(self.directory / _file_name(epoch, batch), groups, state)
+        self._check(groups)
+        self._folder.write(epoch, batch, groups, state)
         self._saved_at = batch
-        for path in self.paths()[: -self.keep]:
-            if path.name != self.best_file:
-                path.unlink()
+
+    def _check(self, groups: dict[str, list[Named]]) -> None:
+        """Refuses weights that are no numbers, before they take the place of good ones."""
+        place = describe_place(self.model, self._epoch, self._batch, self.params.get("steps"))
+        when = f"after {place}. {last_checkpoint(self)}"
+        for group in ("model", "optimizer"):
+            check_finite(groups[group], when)
 
     def _add_metrics(self) -> None:
         """Add the earlier batches of this epoch to metrics that now exist.
@@ -298,33 +308,3 @@ def load_weights(model: keras.Model, path: str | PathLike) -> None:
     values = read_checkpoint(path).variables("model", model.variables)
     for variable, value in zip(model.variables, values, strict=True):
         variable.assign(value)
-
-
-def _restore_variables(saved: Checkpoint, model: keras.Model) -> None:
-    # A constant rate is a variable of the optimizer and a schedule is none: where the saved and
-    # the present optimizer differ in that, the present one keeps its own.
-    kept = [i for i, name in enumerate(saved.names["optimizer"]) if not _is_rate(name)]
-    present = list(model.optimizer.variables)
-    without_rate = [variable for variable in present if not _is_rate(variable.path)]
-    if (len(kept) == len(saved.names["optimizer"])) != (len(without_rate) == len(present)):
-        saved.names["optimizer"][:] = [saved.names["optimizer"][i] for i in kept]
-        saved.arrays["optimizer"][:] = [saved.arrays["optimizer"][i] for i in kept]
-        present = without_rate
-    # Both are read before either is assigned: a file that does not fit changes nothing.
-    values = saved.variables("model", model.variables) + saved.variables("optimizer", present)
-    for variable, value in zip([*model.variables, *present], values, strict=True):
-        variable.assign(value)
-
-
-def _is_rate(path: str) -> bool:
-    return path.rsplit("/", 1)[-1] == "learning_rate"
-
-
-def _file_name(epoch: int, batch: int) -> str:
-    return f"epoch-{epoch:04d}-batch-{batch:08d}.npz"
-
-
-def _position(path: Path) -> tuple[int, int]:
-    """Epoch and batch in a file's name."""
-    epoch, batch = _NAME.fullmatch(path.name).groups()
-    return int(epoch), int(batch)

@@ -112,7 +112,8 @@ class StopOnSignal(keras.callbacks.Callback):
     """Stops at the end of the batch after Ctrl-C or SIGTERM; a second signal acts at once.
 
     `fit` is left by `TrainingInterrupted`, without validation and scores, which take time and are
-    no part of the training. With a `TrainingCheckpoint` later in the list, nothing is lost.
+    no part of the training. A signal that comes within these waits for their end. With a
+    `TrainingCheckpoint` later in the list, nothing is lost.
     Outside the main thread, where Python has no signal handlers, it does nothing.
 
     Args:
@@ -140,11 +141,17 @@ class StopOnSignal(keras.callbacks.Callback):
         # An update may be half done here: only a note is made.
         self.received = signal.Signals(number)
         print(
-            f"{self.received.name}: stopping after this batch; the next one acts at once.",
+            f"{self.received.name}: stopping after this batch (or validation); the next one acts "
+            "at once.",
             file=sys.stderr,
             flush=True,
         )
         self._restore_handlers()
+
+    def on_epoch_begin(self, epoch: int, logs=None) -> None:
+        """Leave before the next epoch, if there was a signal in the validation or the scores."""
+        self._stopped = self.received is not None
+        self._leave()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
         """Stop if there was a signal; callbacks later in the list still see the batch."""

@@ -178,7 +178,8 @@ class TrainingProgress(keras.callbacks.Callback):
 
     def _batches_to_limits(self) -> list[int]:
         """Batches to each limit on the updates."""
-        every = getattr(self.model.optimizer, "gradient_accumulation_steps", None) or 1
+        optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
+        every = getattr(optimizer, "gradient_accumulation_steps", None) or 1
         done = int(self.model.optimizer.iterations)
         return [
             (limit.steps - done) * every for limit in self.limits if isinstance(limit, StepLimit)

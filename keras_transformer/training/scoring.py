@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from keras_transformer.training.averaging import averaged_weights
+from keras_transformer.training.divergence import check_finite_weights
 
 
 class ScoreCallback(keras.callbacks.Callback):
@@ -27,7 +28,7 @@ class ScoreCallback(keras.callbacks.Callback):
         average: score (and keep) the running mean of the weights; needs `adamw(ema=...)`.
 
     Raises:
-        ValueError: for arguments out of range, or when a score or the loss is not finite.
+        ValueError: for arguments out of range, or when a score, the loss or a weight is not finite.
 
     >>> bleu = ScoreCallback(lambda model: 12.5, name="bleu", patience=3)
     """
@@ -84,6 +85,7 @@ class ScoreCallback(keras.callbacks.Callback):
         if (epoch + 1) % self.every and not self.model.stop_training and not self._is_last(epoch):
             return
         with averaged_weights(self.model) if self.average else nullcontext():
+            check_finite_weights(self.model)  # they could have a score, and be the best ones
             score = float(self.score(self.model))
             if not math.isfinite(score):
                 raise ValueError(f"The score {self.name} of epoch {epoch + 1} is {score}.")

@@ -78,7 +78,11 @@ def half_precision_run(tmp_path):
     run = tmp_path / "run"
     (run / "checkpoints").mkdir(parents=True)
     options = SimpleNamespace(
-        output=str(run), resume=False, init=str(tmp_path / "init"), block_size=None
+        output=str(run),
+        resume=False,
+        init=str(tmp_path / "init"),
+        block_size=None,
+        precision=None,
     )
     began = gpt_start.start(options, lambda: [])
     assert began.model.dtype_policy.name == "mixed_bfloat16"
@@ -92,6 +96,14 @@ def test_a_resumed_run_computes_in_the_precision_it_began_with(half_precision_ru
     resumed = gpt_start.start(options, lambda: [])
     assert resumed.model.dtype_policy.name == "mixed_bfloat16"
     assert resumed.model.decoder.compute_dtype == "bfloat16"
+
+
+def test_a_resumed_run_may_compute_in_another_precision(half_precision_run):
+    options, _ = half_precision_run
+    options.precision = "float32"
+    assert gpt_start.start(options, lambda: []).model.dtype_policy.name == "float32"
+    options.resume = False
+    assert gpt_start.start(options, lambda: []).model.dtype_policy.name == "float32"
 
 
 def test_a_run_that_kept_no_dtype_is_resumed_in_single_precision(half_precision_run):

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[2])]
 
 
-def seeded_losses(seed: int | None = 1) -> list[float]:
+def seeded_losses(seed: int = 1) -> list[float]:
     """The losses of 20 steps after `set_seed(seed)`, with dropout and shuffling."""
     import keras
     import tensorflow as tf
@@ -18,8 +18,7 @@ def seeded_losses(seed: int | None = 1) -> list[float]:
 
     from keras_transformer.training import TokenCrossEntropy, set_seed
 
-    if seed is not None:
-        set_seed(seed)
+    set_seed(seed)
     data = tf.data.Dataset.from_tensor_slices(tiny.tiny_ids(40)).shuffle(40).batch(4)
     ids = keras.Input([None], dtype="int32")
     x = keras.layers.Dropout(0.3)(keras.layers.Embedding(20, 16)(ids))
