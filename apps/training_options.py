@@ -36,6 +36,9 @@ class TrainingOptions:
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
     """What layers compute in; weights, softmax and loss are float32 in any case. The precision of
     --init by default, float32 for new models."""
+    recompute: bool = False
+    """Compute each layer twice in a training step instead of keeping what it made: less memory,
+    more time, the same numbers."""
     checkpoint_every: int = 500
     """Batches between two checkpoints within a pass over the data; there is one after each pass,
     too."""

@@ -13,6 +13,7 @@ import command_line
 import keras
 import yaml
 
+from keras_transformer.models import recompute_layers
 from keras_transformer.tasks.task import check_export_folder
 from keras_transformer.text.files import check_can_be_made, write_atomically
 from keras_transformer.training import (
@@ -111,6 +112,8 @@ def fit(
         max_steps: most updates, if not those of the options.
     """
     run = Path(options.output)
+    if options.recompute:
+        recompute_layers(model)
     epochs, max_steps = epochs or options.epochs, max_steps or options.max_steps
     time_limit = TimeLimit(options.max_minutes or math.inf)
     limits = [time_limit, *([StepLimit(max_steps)] if max_steps else [])]

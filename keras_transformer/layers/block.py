@@ -6,8 +6,10 @@ import keras
 
 from keras_transformer.checks import check_at_least
 from keras_transformer.layers.attention import MultiHeadAttention, as_layer
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.feed_forward import FeedForward, activation_function
 from keras_transformer.layers.normalization import check_normalization, normalization
+from keras_transformer.layers.recomputation import recomputed
 from keras_transformer.layers.residual import ResidualConnection
 
 
@@ -127,6 +129,12 @@ class TransformerBlock(keras.layers.Layer):
         residual.build((None, None, hidden_size))
         return residual
 
+    def dropouts(self) -> list[Dropout]:
+        """Everything in the layer that draws chance, once in a call."""
+        parts = [self.self_attention, self.self_attention_residual]
+        parts += [self.feed_forward, self.feed_forward_residual]
+        return [part.dropout for part in parts]
+
     def get_config(self) -> dict[str, Any]:
         return super().get_config() | self.options()
 
@@ -158,6 +166,9 @@ class TransformerStack(keras.layers.Layer):
     Args:
         num_layers: number of layers.
         final_norm: whether one more norm stands at the end, as pre-norm stacks need.
+        recompute: whether training keeps nothing but the layers' inputs, and computes each layer
+            once more for the gradient: less memory, more time, the same numbers. It may be set
+            later, too, before the first training step.
         layer_options: the arguments of each layer, those of `TransformerBlock`.
     """
 
@@ -167,6 +178,7 @@ class TransformerStack(keras.layers.Layer):
         self,
         num_layers: int,
         final_norm: bool = False,
+        recompute: bool = False,
         name: str | None = None,
         dtype: Any = None,
         trainable: bool = True,
@@ -184,6 +196,7 @@ class TransformerStack(keras.layers.Layer):
             for i in range(num_layers)
         ]
         self.final_norm = final_norm
+        self.recompute = recompute
         self.supports_masking = True
 
     def build(self, input_shape: tuple) -> None:
@@ -196,6 +209,25 @@ class TransformerStack(keras.layers.Layer):
             )
             self.norm.build(input_shape)
 
+    def _run(
+        self, layer: TransformerBlock, *states: Any, training: bool | None, **options: Any
+    ) -> Any:
+        """What a layer makes of hidden states, which may be None; the options need no gradient."""
+        if not (self.recompute and training):
+            return layer(*states, training=training, **options)
+        given = [state for state in states if state is not None]
+
+        def run(*given: Any) -> Any:
+            left = iter(given)
+            inputs = [None if state is None else next(left) for state in states]
+            return layer(*inputs, training=training, **options)
+
+        return recomputed(run, layer.dropouts())(*given)
+
     def get_config(self) -> dict[str, Any]:
-        stack = {"num_layers": self.num_layers, "final_norm": self.final_norm}
+        stack = {
+            "num_layers": self.num_layers,
+            "final_norm": self.final_norm,
+            "recompute": self.recompute,
+        }
         return super().get_config() | stack | self.layers[0].options()

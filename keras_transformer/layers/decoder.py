@@ -7,6 +7,7 @@ from keras import ops
 
 from keras_transformer.layers.block import TransformerBlock, TransformerStack
 from keras_transformer.layers.cache import KeyValueCache, ProjectedMemory
+from keras_transformer.layers.dropout import Dropout
 from keras_transformer.layers.masks import causal_mask, combine_masks
 
 Tensor = Any
@@ -106,6 +107,12 @@ class DecoderLayer(TransformerBlock):
         )
         return (hidden, *caches) if caches else hidden
 
+    def dropouts(self) -> list[Dropout]:
+        found = super().dropouts()
+        if self.cross_attention_on:
+            found += [self.cross_attention.dropout, self.cross_attention_residual.dropout]
+        return found
+
     def options(self) -> dict[str, Any]:
         return super().options() | {"cross_attention": self.cross_attention_on}
 
@@ -117,6 +124,8 @@ class Decoder(TransformerStack):
     Args:
         num_layers: number of layers.
         final_norm: whether one more norm stands at the end, as pre-norm stacks need.
+        recompute: whether training computes each layer twice, to save memory; see
+            `layers.block.TransformerStack`.
         layer_options: the arguments of each layer, those of `DecoderLayer`.
 
     Call args:
@@ -161,7 +170,8 @@ class Decoder(TransformerStack):
         memory_mask = _given(memory_mask)
         hidden, new_caches = inputs, []
         for i, layer in enumerate(self.layers):
-            hidden = layer(
+            hidden = self._run(
+                layer,
                 hidden,
                 memory if caches is None or memory is None else memory[i],
                 attention_mask=attention_mask,

@@ -1,10 +1,39 @@
 """Dropout, with a cheaper source of chance than Keras'."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import keras
 
 Tensor = Any
+
+_drawn: ContextVar[Mapping[int, Tensor] | None] = ContextVar("drawn seeds", default=None)
+
+
+@contextmanager
+def drawn_seeds(seeds: Mapping[int, Tensor]) -> Iterator[None]:
+    """Has `Dropout` layers take seeds that were drawn before, while the block runs.
+
+    Args:
+        seeds: `id` of a layer -> what its seed generator gave.
+    """
+    token = _drawn.set(seeds)
+    try:
+        yield
+    finally:
+        _drawn.reset(token)
+
+
+class _Drawn(keras.random.SeedGenerator):
+    """A seed, where Keras wants a generator."""
+
+    def __init__(self, seed: Tensor):
+        self.seed = seed  # and nothing of Keras' own generator: there is no state
+
+    def next(self, ordered: bool = True) -> Tensor:
+        return self.seed
 
 
 @keras.saving.register_keras_serializable("keras_transformer")
@@ -24,10 +53,17 @@ class Dropout(keras.layers.Dropout):
     """
 
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
+        if not training or self.rate == 0:
+            return inputs
+        seeds = self._seeds()
         plain = keras.backend.backend() != "tensorflow" or self.noise_shape is not None
-        if not training or not 0 < self.rate < 0.9 or plain:
-            return super().call(inputs, training=training)
-        return _byte_dropout(inputs, self.rate, self.seed_generator.next())
+        if self.rate >= 0.9 or plain:
+            return keras.random.dropout(inputs, self.rate, self.noise_shape, seed=seeds)
+        return _byte_dropout(inputs, self.rate, seeds.next())
+
+    def _seeds(self) -> keras.random.SeedGenerator:
+        seeds = _drawn.get()
+        return self.seed_generator if seeds is None else _Drawn(seeds[id(self)])
 
 
 def _byte_dropout(inputs: Tensor, rate: float, seed: Tensor) -> Tensor:

@@ -65,6 +65,8 @@ class Encoder(TransformerStack):
     Args:
         num_layers: number of layers.
         final_norm: whether one more norm stands at the end, as pre-norm stacks need.
+        recompute: whether training computes each layer twice, to save memory; see
+            `layers.block.TransformerStack`.
         layer_options: the arguments of each layer, those of `layers.block.TransformerBlock`.
 
     Call args:
@@ -95,7 +97,11 @@ class Encoder(TransformerStack):
         attention_mask = combine_masks(attention_mask, mask)
         hidden = inputs
         for layer in self.layers:
-            hidden = layer(
-                hidden, attention_mask=attention_mask, positions=positions, training=training
+            hidden = self._run(
+                layer,
+                hidden,
+                attention_mask=attention_mask,
+                positions=positions,
+                training=training,
             )
         return self.norm(hidden) if self.final_norm else hidden

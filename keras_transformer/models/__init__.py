@@ -12,6 +12,7 @@ from keras_transformer.models.bert_tasks import (
 from keras_transformer.models.gpt import Gpt
 from keras_transformer.models.gpt_config import GptConfig
 from keras_transformer.models.gpt_state import GptState
+from keras_transformer.models.recomputation import recompute_layers
 from keras_transformer.models.transformer import DecodingState, Transformer
 from keras_transformer.models.transformer_config import TransformerConfig
 
@@ -30,4 +31,5 @@ __all__ = [
     "GptState",
     "Transformer",
     "TransformerConfig",
+    "recompute_layers",
 ]

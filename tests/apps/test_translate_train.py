@@ -105,8 +105,8 @@ def test_a_run_leaves_everything_in_its_folder(runs):
     folder, shown = runs
     run = folder / "resumed"
     assert {path.name for path in run.iterdir()} == {
-        "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml", "results.json",
-        "tensorboard", "tokenizer",
+        "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml",
+        "results.json", "tensorboard", "tokenizer",
     }  # fmt: skip
     results = json.loads((run / "results.json").read_text())
     assert results["test_pairs"] == 6
