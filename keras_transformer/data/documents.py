@@ -20,6 +20,7 @@ from .text_files import text_files
 Split = Literal["train", "valid", "test"]
 
 TEXT_ENDINGS = (".txt",)
+LONGEST_DOCUMENT = 2**22  # characters; it bounds the memory
 HELD_OUT_SHARE = 0.1  # of the built-in sentences, for validation and again for test
 
 
@@ -164,7 +165,8 @@ def _without_nul(sentence: str) -> str:
 def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:
     """Documents of UTF-8 files, plain or gzip: one sentence a line, blank lines between documents.
 
-    A document also ends where its file does.
+    A document also ends where its file does, and one that is longer than 4,194,304 characters
+    counts as several.
 
     Args:
         paths: files, and folders, whose files `*.txt` and `*.txt.gz` at any depth are taken in
@@ -190,12 +192,15 @@ def document_files(*paths: str | os.PathLike[str]) -> TextDocuments:
 
 def _documents_of(file: Path) -> Iterator[list[str]]:
     sentences: list[str] = []
+    size = 0
     for line in read_lines_again(file):
-        if line.strip():
+        is_blank = not line.strip()
+        if not is_blank:
             sentences.append(line)
-        elif sentences:
+            size += len(line)
+        if sentences and (is_blank or size >= LONGEST_DOCUMENT):
             yield sentences
-            sentences = []
+            sentences, size = [], 0
     if sentences:
         yield sentences
 

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from .documents import TEXT_ENDINGS, TextDocuments
-from .lines import read_lines_again
+from .documents import LONGEST_DOCUMENT, TEXT_ENDINGS, TextDocuments
+from .lines import read_pieces_again
 from .text_files import text_files
 
-LONGEST_DOCUMENT = 2**22  # characters; it bounds the memory
 PARTED_BY = {"file": "ends of files", "paragraph": "blank lines and ends of files"}
 
 
@@ -29,8 +28,8 @@ def raw_text_files(
         paths: files, and folders, whose files with one of the endings are taken, at any depth and
             in the order of their names.
         document: "file" makes a document of each file (a longer one than 4,194,304 characters
-            counts as several, cut at the end of a line), "paragraph" of the lines between blank
-            ones.
+            counts as several, cut at the end of a line, or within one that is as long),
+            "paragraph" of the lines between blank ones.
         endings: of the files to take in a folder, plain or with ".gz": [".py"], say.
 
     Returns:
@@ -59,15 +58,17 @@ def raw_text_files(
 
 
 def _texts_of(file: Path, ends_at_blank: bool) -> Iterator[str]:
-    lines: list[str] = []
+    parts: list[str] = []
     size = 0
-    for line in read_lines_again(file):
-        is_end = ends_at_blank and not line.strip()
+    begins_line = True
+    for part, ends_line in read_pieces_again(file, LONGEST_DOCUMENT):
+        is_end = ends_at_blank and begins_line and ends_line and not part.strip()
         if not is_end:
-            lines.append(f"{line}\n")
-            size += len(line) + 1
-        if lines and (is_end or size >= LONGEST_DOCUMENT):
-            yield "".join(lines)
-            lines, size = [], 0
-    if lines:
-        yield "".join(lines)
+            parts.append(f"{part}\n" if ends_line else part)
+            size += len(part) + ends_line
+        begins_line = ends_line
+        if parts and (is_end or size >= LONGEST_DOCUMENT):
+            yield "".join(parts)
+            parts, size = [], 0
+    if parts:
+        yield "".join(parts)

@@ -11,6 +11,7 @@ from keras_transformer.data import (
     document_files,
     load_documents,
 )
+from keras_transformer.data import documents as documents_module
 
 
 def test_blank_lines_part_documents_and_so_does_the_end_of_a_file(tmp_path):
@@ -22,6 +23,12 @@ def test_blank_lines_part_documents_and_so_does_the_end_of_a_file(tmp_path):
     assert (documents.report.read, documents.report.documents) == (5, 3)
     assert "(2 files)" in documents.name
     assert list(documents.sentences())[2] == "B."
+
+
+def test_a_document_too_long_for_memory_counts_as_several(tmp_path, monkeypatch):
+    monkeypatch.setattr(documents_module, "LONGEST_DOCUMENT", 10)
+    (tmp_path / "a.txt").write_text("12345\n67890\nabc\n\ndef\n")
+    assert list(document_files(tmp_path)) == [["12345", "67890"], ["abc"], ["def"]]
 
 
 def test_nul_and_blank_sentences_are_counted():

@@ -7,6 +7,7 @@ import pytest
 from realdata import real_data
 
 from keras_transformer.data import line_file_pairs, read_lines
+from keras_transformer.text import lines as text_lines
 
 
 def write(path, data: bytes):
@@ -43,6 +44,13 @@ def test_unicode_line_separators_do_not_end_a_line(tmp_path):
     inside = "a\u2028b\u2029c\u0085d\x0be\x0cf\x1cg\rh"
     pairs = pairs_of(tmp_path, f"{inside}\nx\n".encode(), b"1\n2\n")
     assert list(pairs) == [(inside, "1"), ("x", "2")]
+
+
+def test_a_line_that_memory_may_not_hold_is_refused_with_file_and_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(text_lines, "LONGEST_LINE", 100)
+    pairs = pairs_of(tmp_path, b"fine\n" + b"x" * 99 + b"\n" + b"y" * 101 + b"\n", b"1\n2\n3\n")
+    with pytest.raises(ValueError, match=r"a\.src, line 3: it is longer than 100 bytes; one text"):
+        pairs.check()
 
 
 def test_bad_utf8_is_refused_with_file_and_line(tmp_path):

@@ -1,6 +1,7 @@
 """Texts whose line ends are kept: files, JSON lines, one door to all, the end held out."""
 
 import gzip
+import hashlib
 import json
 import tracemalloc
 
@@ -17,6 +18,7 @@ from keras_transformer.data import (
     raw_text_files,
 )
 from keras_transformer.data import raw_texts as raw_texts_module
+from keras_transformer.text.lines import read_line_pieces
 
 PLAY = "ROMEO:\n\n  Ay me!\n\n\nJULIET:\n\tO Romeo"
 
@@ -70,6 +72,42 @@ def test_a_text_too_long_for_memory_counts_as_several(tmp_path, monkeypatch):
     tracemalloc.stop()
     assert characters == sum(map(len, lines)) > 4_000_000
     assert peak < 1_000_000
+
+
+def test_a_text_without_line_ends_is_cut_and_never_held_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(raw_texts_module, "LONGEST_DOCUMENT", 2**16)
+    text = "naïve – 日本語 words " * 100_000  # one line of 2.7 MB
+    for file in (tmp_path / "plain.txt", tmp_path / "packed.txt.gz"):
+        write(file, text)
+        tracemalloc.start()
+        hashed, characters = hashlib.sha256(), 0
+        for (part,) in raw_text_files(file):
+            assert len(part) < 2 * 2**16
+            hashed.update(part.encode())
+            characters += len(part)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert characters == len(text) + 1
+        assert hashed.digest() == hashlib.sha256(f"{text}\n".encode()).digest()
+        assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("longest", [4, 5, 6, 7, 8, 100])
+def test_pieces_of_lines_make_them_up_again_wherever_they_are_cut(tmp_path, longest):
+    lines = ["", "é", "日本語日本語", "a\rb\r", "x" * 16, "𝄞𝄞𝄞", "no end"]
+    file = write(tmp_path / "a.txt", "\ufeff" + "\r\n".join(lines))
+    pieces = list(read_line_pieces(file, longest))
+    found = "".join(text + "\n" * is_end for text, is_end in pieces)
+    assert found == "\n".join(lines) + "\n"
+    assert sum(is_end for _, is_end in pieces) == len(lines)
+    assert all(len(text.encode()) <= longest + 3 for text, _ in pieces)
+
+
+def test_a_bad_byte_in_a_long_line_is_named_by_its_place_in_it(tmp_path):
+    file = write(tmp_path / "a.txt", b"one\n" + b"x" * 50 + b"\xe9" + b"y" * 50)
+    for longest in (8, 50, 51, 52, 1000):
+        with pytest.raises(ValueError, match=r"a.txt, line 2: byte 0xe9 at position 51 is"):
+            list(read_line_pieces(file, longest))
 
 
 def test_blank_files_are_counted(tmp_path):
