@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from math import log
 from typing import Any, Literal
 
 import numpy as np
 import tensorflow as tf
 
-from .blocks import Blocks, document_blocks, stream_blocks
+from .blocks import DocumentBlocks, StreamBlocks
 from .epoch_clock import EpochClock
 from .epoch_dataset import epoch_dataset
 from .example_batches import Batch, BatchReport
@@ -26,11 +25,11 @@ class BlockReport(BatchReport):
 
     Attributes:
         text_bytes: UTF-8 bytes of the documents; `tokens` counts an end marker for each, too.
-        shuffled_tokens: tokens that are shuffled together; None for all of them.
+        on_disk: whether the tokens lie in a temporary file, because they are too many for memory.
     """
 
     text_bytes: int = 0
-    shuffled_tokens: int | None = None
+    on_disk: bool = False
 
     def bits_per_byte(self, loss: float) -> float:
         """The mean loss of a token, in nats, as bits for each byte of the text.
@@ -44,9 +43,7 @@ class BlockReport(BatchReport):
 
     def __str__(self) -> str:
         text = f"{super().__str__()}; {self.tokens:,} tokens of {self.text_bytes:,} bytes"
-        if self.shuffled_tokens is not None:
-            text += f", read anew in every epoch, {self.shuffled_tokens:,} tokens at a time"
-        return text
+        return f"{text}, in a temporary file" if self.on_disk else text
 
 
 class BlockBatches:
@@ -56,8 +53,8 @@ class BlockBatches:
     arguments and `(seed, e, i)` alone, every epoch has the same number of batches, and `clock`
     says with which epoch and batch the next iterator of `dataset` begins.
 
-    A stream that is held in memory is shuffled as a whole. Of a longer one, blocks of
-    `shuffle_tokens` tokens in a row are shuffled together, one such window after the other.
+    Blocks are shuffled by their numbers, all of them together, whether the stream is in memory or
+    in a file; each is read when its batch is made.
 
     Args:
         stream: the tokens.
@@ -67,7 +64,6 @@ class BlockBatches:
         start_id: stands before the first token of a document, where documents are packed whole.
         pad_id: fills up the inputs.
         ignored_label: fills up the labels.
-        shuffle_tokens: most tokens to shuffle together where the stream is not held.
         replicas: of the model; they share the rows of every batch.
         seed: seed of shuffling and of where blocks begin.
         training: False keeps the order of the documents, the same in every epoch.
@@ -83,7 +79,6 @@ class BlockBatches:
         start_id: int,
         pad_id: int,
         ignored_label: int,
-        shuffle_tokens: int,
         replicas: int = 1,
         seed: int = 0,
         training: bool = True,
@@ -99,18 +94,15 @@ class BlockBatches:
         self._stream = stream
         self._start_id = start_id
         self._pad_id = pad_id
-        # Whole batches, so that only the last one of an epoch can lack rows.
-        self._window = max(1, shuffle_tokens // (block_size * batch_size)) * batch_size  # blocks
-        self._count: int | None = None  # of blocks
-        self._packed: list[Blocks] | None = None  # documents of a stream that is held
+        self._packed: DocumentBlocks | None = None
         self._dataset: tf.data.Dataset | None = None
 
     @property
     def dataset(self) -> tf.data.Dataset:
         """A `tf.data.Dataset` of known cardinality; each iterator of it is one epoch.
 
-        All batches have one shape. Counting them costs one pass over the documents when this is
-        first asked for.
+        All batches have one shape. To count them, the documents are read when this is first asked
+        for.
         """
         if self._dataset is None:
             ids = tf.TensorSpec([self.batch_size, self.block_size], tf.int32)
@@ -134,24 +126,13 @@ class BlockBatches:
             batches * self.batch_size * self.block_size,
             self.block_size,
             self._stream.text_bytes,
-            None if self._stream.is_held else self._window * self.block_size,
+            not self._stream.is_held,
         )
 
     @property
     def count_examples(self) -> int:
         """Number of blocks of every epoch; the first call reads the documents."""
-        if self._count is None:
-            if self.packing == "stream":
-                return -(-self._stream.count_tokens() // self.block_size)
-            # One pass for both counts; reading alone comes first, for its errors are plain.
-            self._stream.documents.check()
-            packed = document_blocks(
-                self._stream, self.block_size, self._window, self._stream.eos_id, self._start_id
-            )
-            count = sum(len(blocks.lengths) for blocks in packed)
-            self._stream.count_tokens()  # refuses a stream without tokens
-            self._count = count
-        return self._count
+        return len(self._blocks())
 
     def count_batches(self) -> int:
         """Number of batches of every epoch; the first call reads the documents.
@@ -163,45 +144,32 @@ class BlockBatches:
 
     def batches(self, epoch: int = 0, skip: int = 0) -> Iterator[Batch]:
         """The batches of one epoch as numpy arrays, without the first `skip` of them."""
-        for blocks, rows in islice(self._ordered(epoch), skip, None):
-            yield self._batch(blocks, rows)
-
-    def _ordered(self, epoch: int) -> Iterator[tuple[Blocks, np.ndarray]]:
-        """Blocks, and which of them make up a batch."""
         rng = np.random.default_rng([self.seed, epoch]) if self.training else None
         tokens = self._stream.count_tokens()
         shift = 0 if rng is None else int(rng.integers(min(self.block_size, tokens)))
-        for blocks in self._blocks(shift):
-            count = len(blocks.lengths)
-            order = np.arange(count) if rng is None else rng.permutation(count)
-            for start in range(0, count, self.batch_size):
-                yield blocks, order[start : start + self.batch_size]
+        blocks = self._blocks(shift)
+        order = np.arange(len(blocks)) if rng is None else rng.permutation(len(blocks))
+        for start in range(skip * self.batch_size, len(blocks), self.batch_size):
+            yield self._batch(blocks, order[start : start + self.batch_size])
 
-    def _blocks(self, shift: int) -> Iterator[Blocks]:
-        held, eos_id = self._stream.is_held, self._stream.eos_id
-        # As many blocks as there are tokens: all at a time.
-        most = self._stream.count_tokens() if held else self._window
+    def _blocks(self, shift: int = 0) -> StreamBlocks | DocumentBlocks:
+        stream = self._stream
         if self.packing == "stream":
-            return stream_blocks(self._stream, self.block_size, most, eos_id, shift)
-        if self._packed is not None:
-            return iter(self._packed)
-        blocks = document_blocks(self._stream, self.block_size, most, eos_id, self._start_id)
-        if held:
-            self._packed = list(blocks)
-            return iter(self._packed)
-        return blocks
+            return StreamBlocks(stream.tokens, self.block_size, shift)
+        if self._packed is None:
+            self._packed = DocumentBlocks(
+                stream.tokens, stream.chunks(), self.block_size, stream.eos_id, self._start_id
+            )
+        return self._packed
 
-    def _batch(self, blocks: Blocks, rows: np.ndarray) -> Batch:
+    def _batch(self, blocks: StreamBlocks | DocumentBlocks, numbers: np.ndarray) -> Batch:
         shape = (self.batch_size, self.block_size)
-        count = len(rows)
-        is_token = np.arange(self.block_size) < blocks.lengths[rows, None]  # [rows, block_size]
-
-        def filled(values: np.ndarray, filler: int) -> np.ndarray:
-            array = np.full(shape, filler, np.int32)
-            array[:count][is_token] = values[rows][is_token]
-            return array
-
-        features: dict[str, Any] = {"token_ids": filled(blocks.inputs, self._pad_id)}
-        if blocks.segments is not None:
-            features["segment_ids"] = filled(blocks.segments, 0)
-        return features, filled(blocks.labels, self.ignored_label)
+        inputs = np.full(shape, self._pad_id, np.int32)
+        labels = np.full(shape, self.ignored_label, np.int32)
+        segments = np.zeros(shape, np.int32)
+        for row, number in enumerate(numbers.tolist()):
+            blocks.write(number, inputs[row], labels[row], segments[row])
+        features: dict[str, Any] = {"token_ids": inputs}
+        if self.packing == "documents":
+            features["segment_ids"] = segments
+        return features, labels

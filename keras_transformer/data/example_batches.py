@@ -1,10 +1,10 @@
-"""Examples in memory -> padded batches of similar lengths, the same in every run of a seed."""
+"""Examples -> padded batches of similar lengths, the same in every run of a seed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,13 @@ from keras_transformer.checks import check_at_least
 
 from .epoch_clock import EpochClock
 from .epoch_dataset import epoch_dataset
+from .example_order import example_order
 from .length_buckets import check_rows, length_ladder
 from .pairs import ReadReport
 
 Example = Mapping[str, Any]  # name -> array [length], or a number
 Examples = Sequence[Example]
 Batch = tuple[Any, ...]  # (features, labels) or (features, labels, weights)
-
-# Batches whose rows are sorted by length together: enough to find rows of similar lengths, few
-# enough to mix well.
-BATCHES_SORTED = 32
 
 
 @dataclass
@@ -61,7 +58,7 @@ class BatchReport:
 
 
 class ExampleBatches:
-    """Batches for training or evaluating a model on examples that fit into memory.
+    """Batches for training or evaluating a model on examples, which are dicts of arrays.
 
     An example is a dict: fields that are arrays `[length]` are padded to lengths from
     `length_ladder`, fields that are numbers make an array `[batch]`. Integers become int32,
@@ -73,7 +70,7 @@ class ExampleBatches:
 
     Args:
         examples: the examples, all with the same fields; or a function from the epoch to them,
-            which makes them anew (other masks, say), always as many.
+            which makes them anew (other masks, say), always as many: a sequence, or an iterator.
         labels: the field that is the label, or the fields that are labels, which then come as a
             dict; all other fields are features.
         batch_size: rows of a batch; one batch of an epoch may have fewer.
@@ -84,7 +81,10 @@ class ExampleBatches:
         replicas: rows of every batch are a multiple of it. A short batch is filled up with rows
             of fillers and weight 0.
         seed: seed of the shuffling.
-        training: False sorts by length instead of shuffling, the same in every epoch.
+        training: False sorts by length instead of shuffling, the same in every epoch: of a function
+            the examples of epoch 0.
+        hold: most examples of a function to have in memory; None for all. Of more, so many are
+            mixed at a time (or sorted by length), and each epoch makes them while it goes on.
         texts: what reading the texts gave, for the report.
 
     Raises:
@@ -102,7 +102,7 @@ class ExampleBatches:
 
     def __init__(
         self,
-        examples: Examples | Callable[[int], Examples],
+        examples: Examples | Callable[[int], Iterable[Example]],
         labels: str | Sequence[str],
         *,
         batch_size: int = 32,
@@ -113,9 +113,12 @@ class ExampleBatches:
         replicas: int = 1,
         seed: int = 0,
         training: bool = True,
+        hold: int | None = None,
         texts: ReadReport | None = None,
     ):
         check_at_least(1, length_multiple=length_multiple, replicas=replicas)
+        if hold is not None:
+            check_at_least(1, hold=hold)
         check_rows(batch_size, replicas)
         self.batch_size = batch_size
         self.replicas = replicas
@@ -123,7 +126,7 @@ class ExampleBatches:
         self.training = training
         self.clock = EpochClock()
         self._make = examples if callable(examples) else None
-        self._kept: tuple[int, Examples] = (0, examples(0) if callable(examples) else examples)
+        self._hold = hold
         self._labels = (labels,) if isinstance(labels, str) else tuple(labels)
         self._labels_are_a_dict = not isinstance(labels, str)
         self._weights = weights
@@ -132,11 +135,41 @@ class ExampleBatches:
         self._fillers = dict(fillers or {})
         self._texts = texts
         self._dataset: tf.data.Dataset | None = None
-        self._count = len(self._kept[1])
+        self._kept: tuple[int, Examples] | None = None  # an epoch and its examples
+        self._first_pass(examples(0) if callable(examples) else examples)
+
+    def _first_pass(self, examples: Iterable[Example]) -> None:
+        """Counts the examples and checks their fields; keeps them unless they are too many."""
+        held: list[Example] | None = None if self._make is None else []
+        lengths = array("q")
+        self._longest: dict[str, int] = {}
+        for number, example in enumerate(examples):
+            if not number:
+                self._fields = {name: _kind(value) for name, value in example.items()}
+                self._check_fields()
+                self._longest = {
+                    name: 1 for name, (is_array, _) in self._fields.items() if is_array
+                }
+            elif example.keys() != self._fields.keys():
+                raise ValueError(
+                    f"example {number} has the fields {', '.join(example)}, but the first one "
+                    f"has: {', '.join(self._fields)}."
+                )
+            lengths.append(len(example[self._length]))
+            for name, longest in self._longest.items():
+                self._longest[name] = max(longest, len(example[name]))
+            if held is not None:
+                held.append(example)
+                if self._hold is not None and len(held) > self._hold:
+                    held = None
+        self._count = len(lengths)
         if not self._count:
-            raise ValueError(f"{texts or 'the examples'}: there is no example to work with.")
-        self._fields = {name: _kind(value) for name, value in self._kept[1][0].items()}
-        self._check_fields()
+            raise ValueError(f"{self._texts or 'the examples'}: there is no example to work with.")
+        self._first_lengths = np.array(lengths, np.int64)
+        if self._make is None:
+            self._kept = (0, examples)
+        elif held is not None:
+            self._kept = (0, held)
 
     @property
     def dataset(self) -> tf.data.Dataset:
@@ -154,11 +187,11 @@ class ExampleBatches:
     @property
     def report(self) -> BatchReport:
         """The counts of the first epoch."""
-        lengths = self._lengths(self._examples(0))
+        lengths = self._first_lengths
         ladder = length_ladder(int(lengths.max()), self._multiple)
         padded = sum(
             len(rows) * int(ladder[np.searchsorted(ladder, lengths[rows].max())])
-            for rows in self.rows(0)
+            for rows in self._order(0, lengths)
         )
         return BatchReport(
             self._texts,
@@ -181,56 +214,68 @@ class ExampleBatches:
     def rows(self, epoch: int = 0) -> list[np.ndarray]:
         """Which examples the batches of an epoch hold: int64 `[rows]` a batch, rows of fillers
         not among them. So the answers to batch after batch find back to their examples."""
-        lengths = self._lengths(self._examples(epoch))
-        size = self.batch_size
-        if not self.training:
-            order = np.argsort(lengths, kind="stable")
-            return [order[i : i + size] for i in range(0, self._count, size)]
-        rng = np.random.default_rng([self.seed, epoch])
-        order = rng.permutation(self._count)
-        batches = []
-        for start in range(0, self._count, BATCHES_SORTED * size):
-            some = order[start : start + BATCHES_SORTED * size]
-            some = some[np.argsort(lengths[some], kind="stable")]
-            batches += [some[i : i + size] for i in range(0, len(some), size)]
-        return [batches[i] for i in rng.permutation(len(batches))]
+        if epoch == 0 or not self.training:
+            lengths: Iterable[int] = self._first_lengths
+        else:
+            lengths = (len(example[self._length]) for example in self._examples(epoch))
+        return list(self._order(epoch, lengths))
 
     def batches(self, epoch: int = 0, skip: int = 0) -> Iterator[Batch]:
         """The batches of one epoch as numpy arrays, without the first `skip` of them."""
         examples = self._examples(epoch)
-        ladders = {
-            name: length_ladder(max(1, max(len(e[name]) for e in examples)), self._multiple)
-            for name, (is_array, _) in self._fields.items()
-            if is_array
-        }
-        for rows in islice(self.rows(epoch), skip, None):
-            yield self._structure(self._padded([examples[row] for row in rows], ladders))
+        held: dict[int, Example] = {}  # those whose batch is still to come
 
-    def _examples(self, epoch: int) -> Examples:
+        def lengths() -> Iterator[int]:
+            for number, example in enumerate(examples):
+                held[number] = example
+                yield len(example[self._length])
+
+        longest = self._longest
+        if self._kept is not None:
+            longest = {name: max(1, max(len(e[name]) for e in examples)) for name in longest}
+        for number, rows in enumerate(self._order(epoch, lengths())):
+            some = [held.pop(row) for row in rows.tolist()]
+            if number >= skip:
+                yield self._structure(self._padded(some, longest))
+
+    def _order(self, epoch: int, lengths: Iterable[int]) -> Iterator[np.ndarray]:
+        rng = np.random.default_rng([self.seed, epoch]) if self.training else None
+        hold = None if self._kept is not None else self._hold
+        return example_order(lengths, self.batch_size, rng, hold)
+
+    def _examples(self, epoch: int) -> Iterable[Example]:
+        """The examples of an epoch: a sequence where they are held, else an iterator."""
+        epoch = epoch if self.training else 0
         if self._make is None:
             return self._kept[1]
+        if self._kept is None:
+            return self._checked(epoch, self._make(epoch))
         if self._kept[0] != epoch:
-            examples = self._make(epoch)
-            if len(examples) != self._count:
-                raise ValueError(
-                    f"epoch {epoch} has {len(examples):,} examples, but epoch 0 has "
-                    f"{self._count:,}; every epoch must have as many."
-                )
-            self._kept = (epoch, examples)
+            self._kept = (epoch, list(self._checked(epoch, self._make(epoch))))
         return self._kept[1]
 
-    def _lengths(self, examples: Examples) -> np.ndarray:
-        return np.array([len(example[self._length]) for example in examples])
+    def _checked(self, epoch: int, examples: Iterable[Example]) -> Iterator[Example]:
+        """Refuses another number of examples than that of epoch 0."""
+        count = 0
+        for example in examples:
+            count += 1
+            yield example
+        if count != self._count:
+            raise ValueError(
+                f"epoch {epoch} has {count:,} examples, but epoch 0 has {self._count:,}; every "
+                "epoch must have as many."
+            )
 
-    def _padded(self, examples: Examples, ladders: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    def _padded(self, examples: Examples, longest: dict[str, int]) -> dict[str, np.ndarray]:
         missing = -len(examples) % self.replicas
         arrays = {}
         for name, (is_array, dtype) in self._fields.items():
             filler = 0 if name == self._weights else self._fillers.get(name, 0)
             shape = [len(examples) + missing]
             if is_array:
-                longest = max(len(example[name]) for example in examples)
-                shape.append(int(ladders[name][np.searchsorted(ladders[name], longest)]))
+                length = max(len(example[name]) for example in examples)
+                ladder = length_ladder(max(length, longest[name]), self._multiple)
+                shape.append(int(ladder[np.searchsorted(ladder, length)]))
             array = np.full(shape, filler, dtype.as_numpy_dtype)  # [batch] or [batch, length]
             for row, example in enumerate(examples):
                 if is_array:
@@ -268,12 +313,6 @@ class ExampleBatches:
                 f"the examples have no array {self._length!r} that gives their length; "
                 f"they have: {have}."
             )
-        for number, example in enumerate(self._kept[1]):
-            if example.keys() != self._fields.keys():
-                raise ValueError(
-                    f"example {number} has the fields {', '.join(example)}, but the first one "
-                    f"has: {have}."
-                )
 
 
 def _kind(value: Any) -> tuple[bool, tf.DType]:

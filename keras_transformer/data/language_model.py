@@ -11,7 +11,7 @@ from .documents import TextDocuments
 from .length_buckets import check_rows
 from .token_stream import TokenStream
 
-SHUFFLE_TOKENS = 2**25  # some 130 MB of English in subwords
+HOLD_TOKENS = 2**25  # some 130 MB of English in subwords
 
 
 def language_model_batches(
@@ -22,7 +22,7 @@ def language_model_batches(
     batch_size: int = 16,
     packing: Packing = "stream",
     start_id: int | None = None,
-    shuffle_tokens: int = SHUFFLE_TOKENS,
+    hold_tokens: int = HOLD_TOKENS,
     replicas: int = 1,
     training: bool = True,
     seed: int = 0,
@@ -49,11 +49,10 @@ def language_model_batches(
     corpus (packed documents: of their blocks), and no token is lost: the last batch is filled up
     with rows of padding.
 
-    A corpus of at most `shuffle_tokens` tokens is held in memory, in the smallest type of integer,
-    and shuffled as a whole. A longer one is read and tokenised anew in every epoch, and its blocks
-    are shuffled in windows of that many tokens, one after the other: files that lie in random order
-    are better for it than sorted ones. To continue inside such an epoch means reading up to
-    there.
+    The corpus is read and tokenised once. Up to `hold_tokens` tokens stay in memory, in the
+    smallest type of integer; a longer corpus goes to a temporary file (in the folder that the
+    environment variable TMPDIR names: two bytes a token for up to 65,536 ids), of which each batch
+    reads its blocks. Either way all blocks are shuffled together, and the batches are the same.
 
     Args:
         documents: the texts. The sentences of a document are joined by line feeds.
@@ -63,8 +62,7 @@ def language_model_batches(
         packing: "stream" or "documents".
         start_id: with "documents", what stands before the first token of a document; by default
             the end marker, as in a stream.
-        shuffle_tokens: most tokens to hold and to shuffle together. It bounds the memory, which is
-            some six to fifteen bytes for each.
+        hold_tokens: most tokens to hold in memory.
         replicas: `batch_size` must be a multiple of it.
         training: whether to shuffle and to shift.
         seed: seed of the order and of the shifts.
@@ -89,7 +87,7 @@ def language_model_batches(
         [[2, 4, 5, 6], [2, 5, 0, 0]] [[4, 5, 6, 2], [5, 2, 0, 0]]
     """
     check_whole(block_size=block_size, batch_size=batch_size)
-    check_at_least(1, block_size=block_size, replicas=replicas, shuffle_tokens=shuffle_tokens)
+    check_at_least(1, block_size=block_size, replicas=replicas, hold_tokens=hold_tokens)
     check_rows(batch_size, replicas)
     if packing not in ("stream", "documents"):
         raise ValueError(f'packing is {packing!r}; right are "stream" and "documents".')
@@ -104,14 +102,13 @@ def language_model_batches(
     if not 0 <= start_id < tokenizer.vocab_size:
         raise ValueError(f"start_id is {start_id}; ids are 0 to {tokenizer.vocab_size - 1}.")
     return BlockBatches(
-        TokenStream(documents, tokenizer, hold=shuffle_tokens),
+        TokenStream(documents, tokenizer, hold=hold_tokens),
         block_size=block_size,
         batch_size=batch_size,
         packing=packing,
         start_id=start_id,
         pad_id=max(0, tokenizer.pad_id),
         ignored_label=ignored_label(tokenizer),
-        shuffle_tokens=shuffle_tokens,
         replicas=replicas,
         seed=seed,
         training=training,

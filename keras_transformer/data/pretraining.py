@@ -11,15 +11,18 @@ import numpy as np
 
 from keras_transformer.checks import check_at_least
 
-from .documents import DocumentReport, TextDocuments
+from .documents import TextDocuments
 from .example_batches import Example, ExampleBatches
 from .masking import Masking
-from .sentence_pairs import Document, SentencePairs, single_texts
+from .sentence_pairs import SentencePairs, single_texts
+from .stored_array import HOLD_BYTES
 from .text_segments import join_segments
-from .token_arrays import check_special_ids, token_arrays
+from .token_arrays import check_special_ids
+from .token_documents import tokenised_documents
 
 FOLLOWS, DOES_NOT_FOLLOW, NO_ROW = 0, 1, -1  # labels of "next_sentence"
 LEAST_SHARE = 0.25  # of the pairs; fewer that follow each other are worth a warning
+HOLD_POSITIONS = 2**23  # of examples in memory at a time, ten bytes each
 
 
 def pretraining_batches(
@@ -33,6 +36,7 @@ def pretraining_batches(
     short_share: float = 0.1,
     training: bool = True,
     seed: int = 0,
+    hold_bytes: int = HOLD_BYTES,
     **options: Any,
 ) -> ExampleBatches:
     """Batches for `BertPretraining`, or without sentence pairs for `BertMaskedLM`.
@@ -45,10 +49,12 @@ def pretraining_batches(
     pairs the labels are the masked tokens alone.
 
     In training every epoch draws its texts and its masks anew, as many texts as in the first one,
-    from the seed and the number of the epoch; otherwise all epochs are the same.
+    from the seed and the number of the epoch; otherwise all epochs are the same. The documents come
+    in random order. Examples are made as they are needed, and some 65,000 of 128 tokens are
+    shuffled together; to continue inside an epoch of more means making those before.
 
     Args:
-        documents: the texts; all their tokens are held in memory.
+        documents: the texts, of any size: they are read and tokenised once.
         tokenizer: has [CLS], [SEP] and [MASK].
         max_length: most ids of an example, special ones included.
         next_sentence: make pairs of texts.
@@ -57,6 +63,8 @@ def pretraining_batches(
         short_share: share of the examples that are made shorter at random.
         training: whether to shuffle and to draw anew.
         seed: seed of texts, masks and order.
+        hold_bytes: most bytes of ids to keep in memory; more are kept in a temporary file, in the
+            folder that the environment variable TMPDIR names.
         **options: of `ExampleBatches`.
 
     Raises:
@@ -70,7 +78,7 @@ def pretraining_batches(
     check_at_least(least, max_length=max_length)
     check_special_ids(tokenizer, "cls_id", "sep_id", "mask_id")
     masking = Masking(tokenizer, masked_share, whole_words)
-    texts, report = _tokenised(documents, tokenizer)
+    texts, report = tokenised_documents(documents, tokenizer, hold_bytes)
     if next_sentence:
         pairs = SentencePairs(texts, max_length - 3, short_share)
 
@@ -90,56 +98,38 @@ def pretraining_batches(
         return example | {"masked_tokens": labels}
 
     count: int | None = None  # of texts in an epoch
+    following = 0  # of those of the first pass
 
-    def examples(epoch: int) -> list[Example]:
-        nonlocal count
+    def examples(epoch: int) -> Iterator[Example]:
+        nonlocal count, following
         # The third number keeps this sequence apart from that of the shuffling.
         rng = np.random.default_rng([seed, epoch, 1])
-        if count is None:
-            made = list(one_pass(rng))
-            count = len(made)
-            if next_sentence:
-                _judge_labels(made, documents.name)
-            return made
         # Passes have about as many texts as the first one; what a short one lacks, the next has.
         passes = chain.from_iterable(one_pass(rng) for _ in repeat(None))
-        return list(islice(passes, count))
+        if count is not None:
+            yield from islice(passes, count)
+            return
+        made = follow = 0
+        for example in one_pass(rng):
+            made += 1
+            follow += example.get("next_sentence") == FOLLOWS
+            yield example
+        count, following = made, follow
 
-    return ExampleBatches(
-        examples if training else examples(0),
+    batches = ExampleBatches(
+        examples,
         ("masked_tokens", "next_sentence") if next_sentence else "masked_tokens",
         fillers={"next_sentence": NO_ROW} if next_sentence else None,
         training=training,
         seed=seed,
         texts=report,
+        hold=max(1, HOLD_POSITIONS // max_length),
         **options,
     )
-
-
-def _tokenised(documents: TextDocuments, tokenizer: Any) -> tuple[list[Document], DocumentReport]:
-    """The ids of all sentences, and the counts with those dropped that have no tokens."""
-    report = documents.check()
-    sizes, texts = [], []
-    for document in documents:
-        sizes.append(len(document))
-        texts += document
-    ids = token_arrays(texts, tokenizer)
-    tokenised = [[i for i in islice(ids, size) if len(i)] for size in sizes]
-    tokenised = [document for document in tokenised if document]
-    kept = sum(map(len, tokenised))
-    if kept < report.kept:
-        report.dropped["no tokens"] += report.kept - kept
-        report.kept, report.documents = kept, len(tokenised)
-    if not kept:
-        raise ValueError(f"{report}; there is nothing to work with.")
-    return tokenised, report
-
-
-def _judge_labels(examples: list[Example], name: str) -> None:
-    following = sum(example["next_sentence"] == FOLLOWS for example in examples)
-    if following < LEAST_SHARE * len(examples):
+    if next_sentence and following < LEAST_SHARE * count:
         warnings.warn(
-            f"{name}: only {following:,} of {len(examples):,} pairs follow each other, because "
+            f"{documents.name}: only {following:,} of {count:,} pairs follow each other, because "
             "most documents have a single sentence; put blank lines between documents only.",
-            stacklevel=4,
+            stacklevel=2,
         )
+    return batches

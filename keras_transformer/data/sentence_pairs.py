@@ -1,9 +1,8 @@
 """Sentences packed into the texts that BERT is pretrained on, alone or in pairs.
 
-Documents are lists of sentences, a sentence is an array of ids `[tokens]`. Sentences that follow
-each other make up a text until it is as long as the model is to read; in pairs, one half of the
-second texts follow their first ones, the other half come from another document (Devlin et al.
-2019, 3.1 and A.2).
+Sentences that follow each other make up a text until it is as long as the model is to read; in
+pairs, one half of the second texts follow their first ones, the other half come from another
+document (Devlin et al. 2019, 3.1 and A.2).
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 
 from .text_segments import fit_lengths
+from .token_documents import Sentence, TokenDocument, TokenDocuments
 
-Sentence = np.ndarray  # ids [tokens], at least one
-Document = Sequence[Sentence]
+Documents = TokenDocuments | Sequence[Sequence[Sentence]]
 
 RANDOM_SHARE = 0.5
 DRAWS = 20  # of a place in another document, before all places are looked at
@@ -38,7 +37,7 @@ class SentencePairs:
     are too long for it, the longer one is cut at a random end.
 
     Args:
-        documents: at least two.
+        documents: at least two, each of them sentences of ids `[tokens]`.
         room: most tokens of both texts together.
         short_share: share of the pairs that get less room, a random number of tokens from 2 on,
             so that the model also reads short texts.
@@ -53,7 +52,7 @@ class SentencePairs:
         ...     assert follows == (second[0] == first[0] + 1)
     """
 
-    def __init__(self, documents: Sequence[Document], room: int, short_share: float = 0.1):
+    def __init__(self, documents: Documents, room: int, short_share: float = 0.1):
         if room < 2:
             raise ValueError(f"room is {room}; two texts need at least 2 tokens.")
         if len(documents) < 2:
@@ -62,7 +61,8 @@ class SentencePairs:
                 "follow each other need two: put blank lines between documents, or pretrain "
                 "without sentence pairs."
             )
-        if all(len(document) < 2 for document in documents):
+        documents = TokenDocuments.of(documents)
+        if documents.sizes.max() < 2:
             raise ValueError(
                 f"none of the {len(documents)} documents has two sentences, so no text follows "
                 "another one: put blank lines between documents only, or pretrain without "
@@ -77,25 +77,25 @@ class SentencePairs:
         in random order."""
         owed = 0  # pairs that could not follow; as many others must, for the halves to be equal
         for number in rng.permutation(len(self._documents)):
-            document = self._documents[number]
+            document = self._documents[int(number)]
             start = 0
             while start < len(document):
                 room = self._random_room(rng)
                 end = _filled(document, start, room, least=2)
                 # The last sentence of a document has nothing that follows it.
                 cut = start + (int(rng.integers(1, end - start)) if end - start > 1 else 1)
-                first = np.concatenate(document[start:cut])
+                first = document.text(start, cut)
                 can_follow = cut < end
                 follows = can_follow and (owed > 0 or rng.random() >= RANDOM_SHARE)
                 if follows:
                     owed -= owed > 0
-                    second = document[cut:end]
+                    second = document.text(cut, end)
                 else:
                     owed += not can_follow
                     real = document[cut] if cut < len(document) else None
                     second = self._from_elsewhere(int(number), real, room - len(first), rng)
                     end = cut  # what was not used begins the next pair
-                yield self._cut(first, np.concatenate(second), bool(follows), room, rng)
+                yield self._cut(first, second, bool(follows), room, rng)
                 start = end
 
     def _random_room(self, rng: np.random.Generator) -> int:
@@ -105,8 +105,8 @@ class SentencePairs:
 
     def _from_elsewhere(
         self, number: int, real: Sentence | None, room: int, rng: np.random.Generator
-    ) -> Document:
-        """Sentences of another document than `number`, whose first one is not `real`."""
+    ) -> np.ndarray:
+        """A text of another document than `number`, whose first sentence is not `real`."""
 
         def fits(sentence: Sentence) -> bool:
             return real is None or not np.array_equal(sentence, real)
@@ -135,7 +135,7 @@ class SentencePairs:
                 )
             other, start = places[int(rng.integers(len(places)))]
         document = self._documents[other]
-        return document[start : _filled(document, start, room, least=1)]
+        return document.text(start, _filled(document, start, room, least=1))
 
     def _cut(
         self, first: Sentence, second: Sentence, follows: bool, room: int, rng: np.random.Generator
@@ -151,7 +151,7 @@ class SentencePairs:
 
 
 def single_texts(
-    documents: Sequence[Document], room: int, rng: np.random.Generator, short_share: float = 0.1
+    documents: Documents, room: int, rng: np.random.Generator, short_share: float = 0.1
 ) -> Iterator[np.ndarray]:
     """Texts of one or several sentences of a document, for pretraining without sentence pairs.
 
@@ -159,7 +159,7 @@ def single_texts(
     tokens than there is room for becomes several texts.
 
     Args:
-        documents: at least one.
+        documents: at least one, each of them sentences of ids `[tokens]`.
         room: most tokens of a text.
         rng: random generator.
         short_share: share of the texts that get less room, a random number of tokens.
@@ -170,35 +170,30 @@ def single_texts(
         >>> [text.tolist() for text in texts]
         [[5, 6, 7], [8, 9, 10], [11]]
     """
+    documents = TokenDocuments.of(documents)
     for number in rng.permutation(len(documents)):
-        document, start = documents[number], 0
+        document, start = documents[int(number)], 0
         while start < len(document):
             short = rng.random() < short_share
             size = int(rng.integers(1, room + 1)) if short else room
             end = _fitting(document, start, size)
-            text = np.concatenate(document[start:end])
+            text = document.text(start, end)
             for i in range(0, len(text), size):
                 yield text[i : i + size]
             start = end
 
 
-def _filled(document: Document, start: int, room: int, least: int) -> int:
+def _filled(document: TokenDocument, start: int, room: int, least: int) -> int:
     """End of the sentences from `start` on that fill the room, the last one perhaps beyond it;
     `least` of them, where there are as many."""
-    tokens, end = 0, start
-    while end < len(document) and (tokens < room or end < start + least):
-        tokens += len(document[end])
-        end += 1
-    return end
+    full = int(np.searchsorted(document.starts, document.starts[start] + room))
+    return min(max(full, start + least), len(document))
 
 
-def _fitting(document: Document, start: int, room: int) -> int:
+def _fitting(document: TokenDocument, start: int, room: int) -> int:
     """End of the sentences from `start` on that fit into the room; of one at least."""
-    tokens, end = 0, start
-    while end < len(document) and (end == start or tokens + len(document[end]) <= room):
-        tokens += len(document[end])
-        end += 1
-    return end
+    over = int(np.searchsorted(document.starts, document.starts[start] + room, side="right"))
+    return max(over - 1, start + 1)
 
 
 def _cut_ends(text: Sentence, length: int, rng: np.random.Generator) -> Sentence:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
+from .tokenised import encoded
+
 TEXTS_AT_A_TIME = 1024
+# Of texts by the million: op by op, a call costs as much as some 1,000 sentences.
+CHUNK_TEXTS, CHUNK_CHARACTERS = 8192, 2**20
 
 
 def token_arrays(texts: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
@@ -26,6 +30,34 @@ def token_arrays(texts: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
         [[2, 3, 3], [], [1]]
     """
     return (ids for (ids,) in _mapped(texts, lambda text: (tokenizer.tokenize(text),)))
+
+
+def token_chunks(texts: Iterable[str], tokenizer: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yields ids int32 `[tokens]` of some thousands of texts, end to end, and int64 `[texts]` with
+    the tokens of each.
+
+    Args:
+        texts: are read in order, some thousands ahead.
+        tokenizer: a `text.Tokenizer`; its graph does the work.
+
+    Example:
+        >>> from keras_transformer.text import WordPieceTokenizer
+        >>> tokenizer = WordPieceTokenizer(["[PAD]", "[UNK]", "a", "b"])
+        >>> [(ids.tolist(), n.tolist()) for ids, n in token_chunks(["a b b", "", "c"], tokenizer)]
+        [([2, 3, 3, 1], [3, 0, 1])]
+    """
+    chunk: list[str] = []
+    characters = 0
+    for text in chain(texts, [None]):
+        if text is not None:
+            chunk.append(text)
+            characters += len(text)
+        is_full = len(chunk) >= CHUNK_TEXTS or characters >= CHUNK_CHARACTERS
+        if chunk and (is_full or text is None):
+            with tf.device("cpu:0"):
+                tokens = tokenizer.tokenize(tf.constant(encoded(chunk)))
+            yield tokens.flat_values.numpy(), tokens.row_lengths().numpy()
+            chunk, characters = [], 0
 
 
 def token_spans(
@@ -66,9 +98,8 @@ def _mapped(
     """Applies `tokenise` (string [texts] to ragged [texts, (tokens)]) to chunks of the texts."""
     texts = iter(texts)
     while chunk := list(islice(texts, TEXTS_AT_A_TIME)):
-        encoded = np.array([text.encode("utf-8") for text in chunk], dtype=object)
         with tf.device("cpu:0"):  # op by op: tracing a graph takes longer than most texts do
-            parts = tokenise(tf.constant(encoded))
+            parts = tokenise(tf.constant(encoded(chunk)))
         splits = parts[0].row_splits.numpy()
         columns = [np.split(part.flat_values.numpy(), splits[1:-1]) for part in parts]
         yield from zip(*columns, strict=True)

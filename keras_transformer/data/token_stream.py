@@ -1,4 +1,4 @@
-"""Documents -> one long stream of token ids, in small arrays."""
+"""Documents -> one long stream of token ids, in memory or in a temporary file."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ import numpy as np
 import tensorflow as tf
 
 from .documents import DocumentReport, TextDocuments
+from .stored_array import StoredArray
 from .tokenised import encoded, flat_tokens, mapped_in_parallel
 
 PIECE_CHARACTERS = 2**14  # longer texts are tokenised in pieces
 CHUNK_CHARACTERS = 2**17  # tokenised by one call
 CHUNK_TEXTS = 1024
+CHUNK_TOKENS = 2**20  # read at a time
 
 
 class TokenStream:
     """The tokens of all documents, end to end, each document followed by the end marker.
 
-    An iterator yields arrays of a few thousand ids each, of the smallest type that holds the
-    vocabulary (two bytes up to 65,536 ids). A stream of at most `hold` tokens stays in memory
-    after the first pass; a longer one is read and tokenised anew in each pass, with some chunks of
-    text in memory.
+    The documents are read and tokenised once, when the tokens are first asked for. They are kept
+    in the smallest type of integer that holds the vocabulary (two bytes up to 65,536 ids): up to
+    `hold` tokens in memory, more in a temporary file.
 
     The sentences of a document are joined by line feeds. A text of more than 16,384 characters is
     tokenised in pieces, cut after a line feed, else before a blank.
@@ -39,17 +40,16 @@ class TokenStream:
         >>> stream = TokenStream(documents, CharacterTokenizer("abc\\n"), hold=100)
         >>> stream.count_tokens()
         7
-        >>> [chunk.tolist() for chunk in stream]
-        [[4, 5, 7, 6, 2, 5, 2]]
+        >>> stream.tokens[:].tolist()
+        [4, 5, 7, 6, 2, 5, 2]
     """
 
     def __init__(self, documents: TextDocuments, tokenizer: Any, hold: int):
         self.documents = documents
         self.eos_id = int(tokenizer.eos_id)
-        self.text_bytes = 0  # UTF-8 of all documents, known after the first pass
+        self.text_bytes = 0  # UTF-8 of all documents, known after the tokens
         self._hold = hold
-        self._tokens: int | None = None  # of a whole pass
-        self._held: list[np.ndarray] | None = None
+        self._tokens: StoredArray | None = None
         self._without_tokens = 0  # documents
         self._dtype = np.min_scalar_type(max(1, tokenizer.vocab_size - 1))
 
@@ -58,32 +58,34 @@ class TokenStream:
             return (*flat_tokens(tokenizer.tokenize(texts)), ends, text_bytes)
 
         signature = (tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.bool))
-        self._dataset = mapped_in_parallel(self._chunks_of_text, signature, tokenise)
+        self._tokenise = mapped_in_parallel(self._chunks_of_text, signature, tokenise)
 
-    def count_tokens(self) -> int:
-        """Number of tokens, end markers included; the first call reads everything.
+    @property
+    def tokens(self) -> StoredArray:
+        """All ids, end markers included; reads and tokenises the documents when first asked for.
 
         Raises:
             ValueError: the documents are not what they should be, or have no tokens.
         """
         if self._tokens is None:
-            # Reading alone comes first: its errors are plain, those out of a graph are not.
-            self.documents.check()
-            for _ in self:
-                pass
-        if not self._tokens:
+            self._tokens = self._tokenised()
+        if not len(self._tokens):
             raise ValueError(f"{self.report}; there is nothing to work with.")
         return self._tokens
+
+    def count_tokens(self) -> int:
+        """Number of tokens, end markers included; raises what `tokens` does."""
+        return len(self.tokens)
 
     @property
     def is_held(self) -> bool:
         """Whether the tokens are in memory."""
-        return self._held is not None
+        return self.tokens.is_held
 
     @property
     def report(self) -> DocumentReport:
         """The counts of the documents, with those dropped that have no tokens."""
-        report = self.documents.check() if self._tokens is None else self.documents.report
+        report = self.documents.report
         if self._without_tokens:
             dropped = report.dropped.copy()
             dropped["document without tokens"] = self._without_tokens
@@ -91,32 +93,25 @@ class TokenStream:
             report = replace(report, dropped=dropped, documents=documents)
         return report
 
-    def __iter__(self) -> Iterator[np.ndarray]:
-        if self._held is not None:
-            yield from self._held
-            return
-        held: list[np.ndarray] | None = [] if self._tokens is None else None
-        tokens = text_bytes = without_tokens = 0
+    def chunks(self) -> Iterator[np.ndarray]:
+        """The tokens from the first to the last one, a million at a time."""
+        for start in range(0, self.count_tokens(), CHUNK_TOKENS):
+            yield self.tokens[start : start + CHUNK_TOKENS]
+
+    def _tokenised(self) -> StoredArray:
+        tokens = StoredArray(self._dtype, self._hold * self._dtype.itemsize)
+        text_bytes = without_tokens = 0
         begun = 0  # tokens of the document that the last chunk left unfinished
-        with tf.device("cpu:0"):
-            chunks = self._dataset.as_numpy_iterator()
-        for ids, lengths, is_end, size in chunks:
+        for ids, lengths, is_end, size in self._tokenise():
             self._check_ids(ids)
             ends = np.cumsum(lengths)[is_end]  # [documents], where in `ids` they end
             counts = np.diff(ends, prepend=-begun)  # [documents], their tokens
             begun = len(ids) - int(ends[-1]) if len(ends) else begun + len(ids)
-            chunk = np.insert(ids, ends[counts > 0], self.eos_id).astype(self._dtype)
+            tokens.append(np.insert(ids, ends[counts > 0], self.eos_id).astype(self._dtype))
             without_tokens += int((counts == 0).sum())
-            tokens += len(chunk)
             text_bytes += int(size)
-            if tokens > self._hold:
-                held = None
-            elif held is not None:
-                held.append(chunk)
-            if len(chunk):
-                yield chunk
-        self._tokens, self._held = tokens, held
         self.text_bytes, self._without_tokens = text_bytes, without_tokens
+        return tokens
 
     def _check_ids(self, ids: np.ndarray) -> None:
         if (ids == self.eos_id).any():

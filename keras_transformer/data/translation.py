@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 
 import numpy as np
@@ -15,10 +15,12 @@ from .epoch_clock import EpochClock
 from .epoch_dataset import epoch_dataset
 from .length_buckets import BatchSize, BucketPool, Rows, check_rows, length_ladder
 from .length_report import LengthReport
-from .pairs import TextPairs
+from .pairs import ReadReport, TextPairs
+from .stored_array import HOLD_BYTES
 from .tokenised import TokenChunk, TokenisedPairs
 
 Batch = tuple[dict[str, np.ndarray], np.ndarray]
+Chunks = Iterable[tuple[TokenChunk, TokenChunk]]  # source and target
 
 
 class TranslationBatches:
@@ -35,8 +37,8 @@ class TranslationBatches:
     iterator of `dataset` begins.
 
     Args:
-        pairs: the texts. A fault in them is met in the first pass, which `dataset` makes to count
-            the batches.
+        pairs: the texts, read once. A fault in them is met in that pass, which `dataset` makes to
+            count the batches.
         source_tokenizer: tokenizer of the sources (ids: pad 0).
         target_tokenizer: tokenizer of the targets; may be the same one.
         batch_tokens: most tokens of a side of a batch, padding included: bounds
@@ -48,7 +50,10 @@ class TranslationBatches:
         length_multiple: padded lengths are multiples of it, or the longest length allowed.
         replicas: rows of every batch are a multiple of it; the last ones are filled up with rows
             of padding, which weigh nothing in a loss over real tokens.
-        shuffle_buffer: pairs held for shuffling. It bounds the memory.
+        shuffle_buffer: pairs held for shuffling. Of more pairs, groups of some hundreds that stand
+            side by side come in random order, and so many pairs of them are mixed at a time.
+        hold_bytes: most bytes of a side's ids to keep in memory. The texts are read and tokenised
+            once; the ids of more go to a temporary file (in TMPDIR), 4 bytes each.
         seed: seed of the shuffling.
         training: False keeps the order within a bucket, the same in every epoch.
 
@@ -75,6 +80,7 @@ class TranslationBatches:
         length_multiple: int = 8,
         replicas: int = 1,
         shuffle_buffer: int = 100_000,
+        hold_bytes: int = HOLD_BYTES,
         seed: int = 0,
         training: bool = True,
     ):
@@ -88,6 +94,7 @@ class TranslationBatches:
         check_at_least(
             1, length_multiple=length_multiple, replicas=replicas, shuffle_buffer=shuffle_buffer
         )
+        check_at_least(0, hold_bytes=hold_bytes)
         for side, tokenizer in (("source", source_tokenizer), ("target", target_tokenizer)):
             if tokenizer.pad_id != 0:
                 raise ValueError(
@@ -111,7 +118,7 @@ class TranslationBatches:
             batch_tokens = 4096 if batch_tokens is None else batch_tokens
         self._batch_size = BatchSize(batch_tokens, batch_size, replicas)
         self._check_batch_size()
-        self._tokenised = TokenisedPairs(pairs, source_tokenizer, target_tokenizer)
+        self._tokenised = TokenisedPairs(pairs, source_tokenizer, target_tokenizer, hold_bytes)
         self._report: LengthReport | None = None
         self._dataset: tf.data.Dataset | None = None
 
@@ -135,34 +142,41 @@ class TranslationBatches:
             self.count_batches()
         return self._report
 
-    def count_batches(self, epoch: int = 0) -> int:
+    def count_batches(self) -> int:
         """Number of batches of an epoch, the same for every epoch; the first call reads the data.
 
         Raises:
             ValueError: the data is not what it should be, or no pair is kept.
         """
         if self._report is None:
-            # Reading alone comes first: its errors are plain, those out of a graph are not.
-            self.pairs.check()
-            for _ in self.batches(epoch):
+            # How many batches of which shape there are does not hang on the order.
+            pool = BucketPool(self._batch_size, self.shuffle_buffer, rng=None)
+            report = LengthReport(ReadReport(self.pairs.name))
+            for _ in self._grouped(self._tokenised, pool, report):
                 pass
-            self._judge_kept_share()
+            self._judge_kept_share(report)
+            self._report = report
         return self._report.batches
 
     def batches(self, epoch: int = 0, skip: int = 0) -> Iterator[Batch]:
         """The batches of one epoch as numpy arrays, without the first `skip` of them."""
+        self.count_batches()
         rng = np.random.default_rng([self.seed, epoch]) if self.training else None
+        chunks: Chunks = self._tokenised
+        if rng is not None and self._report.kept > self.shuffle_buffer:
+            chunks = self._tokenised.chunks(rng.permutation(len(self._tokenised)))
         pool = BucketPool(self._batch_size, self.shuffle_buffer, rng)
-        report = LengthReport(self.pairs.report)
-        for rows in islice(self._grouped(pool, report), skip, None):
+        report = LengthReport(ReadReport(self.pairs.name))
+        for rows in islice(self._grouped(chunks, pool, report), skip, None):
             yield self._finish(rows)
         self._report = report
 
-    def _grouped(self, pool: BucketPool, report: LengthReport) -> Iterator[Rows]:
-        for source, target in self._tokenised:
+    def _grouped(self, chunks: Chunks, pool: BucketPool, report: LengthReport) -> Iterator[Rows]:
+        for source, target in chunks:
             self._fill(pool, source, target, report)
             yield from self._counted(pool.full_batches(), report)
         yield from self._counted(pool.last_batches(), report)
+        report.texts = self.pairs.report  # the texts were read to their end by now
 
     def _fill(
         self, pool: BucketPool, source: TokenChunk, target: TokenChunk, report: LengthReport
@@ -221,8 +235,9 @@ class TranslationBatches:
         target[labels == 0] = 0  # a target has as many ids as its labels
         return {"source": source, "target": target}, labels
 
-    def _judge_kept_share(self) -> None:
-        report = self._report
+    def _judge_kept_share(self, report: LengthReport) -> None:
+        if not report.texts.kept:
+            raise ValueError(f"{report.texts}; there is nothing to work with.")
         limits = f"max_source_length={self._most[0] + 1}, max_target_length={self._most[1] + 1}"
         if not report.kept:
             raise ValueError(

@@ -41,9 +41,9 @@ def document_numbers(documents):
     }
 
 
-@pytest.mark.parametrize("shuffle_tokens", [1, 700, 10**6])
-def test_no_label_and_no_input_reaches_into_another_document(shuffle_tokens):
-    batches = make_batches(shuffle_tokens=shuffle_tokens)
+@pytest.mark.parametrize("hold_tokens", [1, 700, 10**6])
+def test_no_label_and_no_input_reaches_into_another_document(hold_tokens):
+    batches = make_batches(hold_tokens=hold_tokens)
     number_of = document_numbers(numbered_documents(300))
     for epoch in range(2):
         for inputs, labels in segments_of(batches.batches(epoch)):
@@ -53,10 +53,10 @@ def test_no_label_and_no_input_reaches_into_another_document(shuffle_tokens):
             assert EOS not in labels[:-1]  # it ends a document, never stands within
 
 
-@pytest.mark.parametrize("shuffle_tokens", [1, 700, 10**6])
+@pytest.mark.parametrize("hold_tokens", [1, 700, 10**6])
 @pytest.mark.parametrize("block_size", [1, 5, 32, 4096])
-def test_every_token_and_end_marker_is_a_label_once_an_epoch(block_size, shuffle_tokens):
-    batches = make_batches(block_size=block_size, shuffle_tokens=shuffle_tokens)
+def test_every_token_and_end_marker_is_a_label_once_an_epoch(block_size, hold_tokens):
+    batches = make_batches(block_size=block_size, hold_tokens=hold_tokens)
     expected = collections.Counter(stream_of(numbered_documents(300)))
     for epoch in (0, 3):
         assert collections.Counter(real_labels(batches.batches(epoch))) == expected
@@ -111,8 +111,8 @@ def test_validation_keeps_one_order_and_training_shuffles_the_blocks():
 
 
 def test_an_epoch_continues_at_any_batch():
-    for shuffle_tokens in (700, 10**6):
-        batches = make_batches(shuffle_tokens=shuffle_tokens)
+    for hold_tokens in (700, 10**6):
+        batches = make_batches(hold_tokens=hold_tokens)
         batches.clock.epoch, batches.clock.skip_batches = 2, 5
         rest = list(batches.dataset.as_numpy_iterator())
         expected = list(batches.batches(2))[5:]

@@ -272,7 +272,7 @@ def test_memory_stays_bounded_and_level_over_epochs():
         for i in range(300_000):
             yield texts[i % 59], texts[i % 53]
 
-    batches = make_batches(TextPairs("many", read), shuffle_buffer=20_000)
+    batches = make_batches(TextPairs("many", read), shuffle_buffer=20_000, hold_bytes=2**20)
     next(batches.batches())  # tracing and threads are not what is measured
 
     def resident_mb():
