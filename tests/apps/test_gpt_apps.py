@@ -117,8 +117,8 @@ def test_scores_are_over_all_validation_tokens(trained):
 
 def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
     assert {path.name for path in (trained / "sea").iterdir()} == {
-        "checkpoints", "config.json", "model.weights.h5", "options.yaml", "results.json",
-        "start.json", "tensorboard", "tokenizer",
+        "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml",
+        "results.json", "start.json", "tensorboard", "tokenizer",
     }  # fmt: skip
     assert (trained / "models" / "sea" / "1" / "saved_model.pb").is_file()
     shown = (trained / "shown.txt").read_text()

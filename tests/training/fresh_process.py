@@ -66,6 +66,46 @@ def losses_and_loaded_model(path: str) -> None:
     print(json.dumps({"losses": losses, "rates": rates, "loss": model.loss.get_config()}))
 
 
+def memory_of_a_step(policy: str) -> None:
+    """Print the most memory that a training step takes, in sizes of its logits."""
+    # oneDNN's allocator keeps what is freed: its process would not show what a step needs.
+    os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+    import keras
+    import numpy as np
+    import tensorflow as tf
+
+    from benchmarks import memory
+    from keras_transformer.models import Gpt, GptConfig
+    from keras_transformer.training import TokenAccuracy, TokenCrossEntropy, TokenLoss, adamw
+
+    vocabulary, rows, tokens = 50_000, 16, 64
+    config = GptConfig(
+        vocabulary, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+        max_position_embeddings=tokens,
+    )  # fmt: skip
+    model = Gpt(config, dtype=policy)
+    model.build()
+    model.compile(
+        adamw(1e-3),
+        loss=TokenCrossEntropy(label_smoothing=0.1),
+        metrics=[TokenLoss(), TokenAccuracy()],
+        weighted_metrics=[],
+    )
+    ids = np.random.default_rng(0).integers(3, vocabulary, [rows, tokens], np.int32)
+    data = tf.data.Dataset.from_tensors(({"token_ids": ids}, ids)).repeat(4)
+    watches = []
+
+    def watch(batch, logs=None):
+        if batch == 1:  # the graph is traced, the optimizer has its slots
+            watches.append(memory.Watch())
+
+    model.fit(
+        data, verbose=0, callbacks=[keras.callbacks.LambdaCallback(on_train_batch_begin=watch)]
+    )
+    used = watches[0].memory()
+    print((used.peak - used.before) / (rows * tokens * vocabulary * 4))
+
+
 def two_replicas(directory: str) -> None:
     """Print what 1 and 2 replicas make of the same batches."""
     import numpy as np
