@@ -28,12 +28,22 @@ SPLITS = ("train", "valid")
 
 def load_splits(options: GptTrainOptions) -> dict[str, TextDocuments] | dict[str, TextPairs]:
     """What to train on and what to validate with, the latter held out of the end of the former
-    where nothing else gives it.
+    where nothing else gives it, and cut to as much as is to be scored.
 
     Raises:
         ValueError: where some sources have a validation split and others do not; whatever the
             sources raise.
     """
+    splits = whole_splits(options)
+    if (most := options.valid_characters) is not None:
+        valid = splits["valid"]
+        name = f"{valid.name} (of its first {most:,} characters)"
+        splits["valid"] = valid.characters(name, 0, most)
+    return splits
+
+
+def whole_splits(options: GptTrainOptions) -> dict[str, TextDocuments] | dict[str, TextPairs]:
+    """The same, with all that there is to validate with."""
     if options.prompts is None:
         given, held = (options.text, options.valid_text), "--valid-text"
     else:

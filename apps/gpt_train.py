@@ -46,7 +46,14 @@ from keras_transformer.training.progress import count_tokens
 # A resumed run finds its place in the data by these.
 SAME_DATA = ("score_every", "block_size", "batch_size", "batch_tokens", "packing", "seed")
 # What is trained on and what is held out hangs on these. (Files may have moved meanwhile.)
-SAME_TEXTS = ("held_out", "document", "text_field", "prompt_field", "completion_field")
+SAME_TEXTS = (
+    "held_out",
+    "valid_characters",
+    "document",
+    "text_field",
+    "prompt_field",
+    "completion_field",
+)
 # A resumed run has its model already.
 SAME_MODEL = ("init", "tokenizer", "vocab_size", "preset", "model")
 # What --tokenizer calls them.

@@ -63,6 +63,7 @@ MOST = {
     "vocab_size": LARGEST,
     "score_every": LARGEST,
     "patience": LARGEST,
+    "valid_characters": LARGEST,
 }
 """The largest values of options."""
 
@@ -92,6 +93,10 @@ class GptTexts:
     held_out: float | None = None
     """Share of the characters (of the prompts) at the end that is held out for validation, where
     nothing else gives it; 0.1 by default."""
+    valid_characters: int | None = None
+    """Most characters of the validation text that are scored, from its beginning; all of them by
+    default. Of a large corpus the held-out tenth takes longer than the updates between two
+    scores."""
     document: Literal["file", "paragraph"] | None = None
     """What a document is in a file of text: all of it, the default, or the lines between two blank
     ones."""
@@ -248,7 +253,7 @@ class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
             if "file" not in kinds:
                 idle["document"] = "files of text, and --text has none."
         else:
-            for name in ("packing", "document", "text_field"):
+            for name in ("packing", "document", "text_field", "valid_characters"):
                 idle[name] = "--text: leave it out with --prompts."
             if self.prompts == ["builtin"] and self.valid_prompts is None:
                 for name in ("prompt_field", "completion_field"):

@@ -35,6 +35,18 @@ def test_the_end_of_the_text_is_held_out_to_the_character(tmp_path):
     assert len(parts[0]) == math.floor(len(text) * 7 / 10)
 
 
+def test_only_the_beginning_of_what_is_held_out_may_be_scored_and_the_report_says_so(tmp_path):
+    text = sentences(40)
+    (tmp_path / "a.txt").write_text(text)
+    options = {"text": [str(tmp_path / "a.txt")], "held_out": 0.5}
+    whole = gpt_texts.load_splits(GptTrainOptions(**options))
+    splits = gpt_texts.load_splits(GptTrainOptions(**options, valid_characters=100))
+    assert texts_of(splits["train"]) == texts_of(whole["train"])
+    assert texts_of(splits["valid"]) == texts_of(whole["valid"])[:100]
+    counts = gpt_texts.counts(splits["valid"])
+    assert "(of its first 100 characters)" in counts and ", 100 characters" in counts
+
+
 def test_validation_texts_may_be_named_or_be_splits(tmp_path):
     for split in ("train", "valid"):
         (tmp_path / f"{split}.txt").write_text(f"This is {split}.\n")
@@ -130,6 +142,7 @@ def test_options_that_do_not_fit_together_are_refused(options, words):
         ({"prompts": ["a"], "data_dir": "b"}, "--data-dir is for TFDS data: give a --text of"),
         ({"prompts": ["a"], "packing": "stream"}, "--packing is for --text: leave it out with --p"),
         ({"prompts": ["a"], "document": "file"}, "--document is for --text: leave it out with --p"),
+        ({"prompts": ["a"], "valid_characters": 9}, "--valid-characters is for --text: leave it"),
         ({"prompts": ["a"], "text_field": "b"}, "--text-field is for --text: leave it out with --"),
         ({"prompts": ["builtin"], "prompt_field": "b"}, "--prompt-field is for JSON lines: leave"),
         ({"text": ["a.jsonl.gz"], "document": "paragraph"}, "--document is for files of text, and"),
