@@ -52,7 +52,7 @@ class StoredChunks:
     """`TokenChunk`s that are kept, in memory while they are few, then in temporary files.
 
     Args:
-        hold: most bytes of ids in memory.
+        hold: most bytes of ids in memory, and a sixteenth of that for their lengths.
 
     Example:
         >>> chunks = StoredChunks()
@@ -63,7 +63,7 @@ class StoredChunks:
 
     def __init__(self, hold: int = HOLD_BYTES):
         self._ids = StoredArray(np.int32, hold)
-        self._lengths = StoredArray(np.int32, hold)
+        self._lengths = StoredArray(np.int32, hold // 16)  # a text has some 16 tokens
         self._ends = [(0, 0)]  # ids and texts before each chunk, and after the last one
 
     @property
