@@ -12,6 +12,8 @@ import h5py
 import numpy as np
 import pytest
 
+from keras_transformer.tasks import Translator
+
 APPS = Path(command_line.__file__).parent
 MODEL = {
     "hidden_size": 16,
@@ -63,17 +65,22 @@ def here(monkeypatch, module: str, arguments: list[str]) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A run that stopped after 6 updates and went on to 12, and one that did not stop."""
+    """A run that stopped after 6 updates and went on to 12, and one that did not stop.
+
+    What goes on knows the files alone: it is a new process.
+    """
     folder = tmp_path_factory.mktemp("runs")
     write_corpus(folder)
-    in_new_process(flags(folder, "resumed", 6))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        here(monkeypatch, "translate_train", flags(folder, "resumed", 6))
     (stopped,) = (folder / "resumed" / "checkpoints").glob("*.npz")
     # Within an epoch: else the two runs would score at different times.
     assert not stopped.name.endswith("batch-00000000.npz")
     first = json.loads((folder / "resumed" / "results.json").read_text())
     assert first["updates"] == 6
     shown = in_new_process([*flags(folder, "resumed", 12), "--resume"])
-    in_new_process(flags(folder, "straight", 12))
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        here(monkeypatch, "translate_train", flags(folder, "straight", 12))
     return folder, shown
 
 
@@ -181,6 +188,7 @@ def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
     folder, _ = runs
     run = folder / "straight"
     before, results = weights(run), (run / "results.json").read_text()
+    monkeypatch.setattr(Translator, "export", lambda self, folder: folder)  # shown above
     # Another limit of the time does not matter: the updates are all made.
     again = [*flags(folder, "straight", 12), "--resume", "--max-minutes", "9"]
     here(monkeypatch, "translate_train", again)
