@@ -25,6 +25,7 @@ from keras_transformer.text.files import check_can_be_made, check_room
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.weights.h5"
+ABOUT_FILE = "assets.extra/precision.json"  # TensorFlow leaves that folder to others
 
 # TensorFlow looks for a model's variables by a pattern: its path must not be one.
 _PATTERN_CHARACTERS = "*?[\\"
@@ -145,6 +146,9 @@ class Task(tf.Module):
     def export(self, directory: str | os.PathLike[str], version: int | None = None) -> Path:
         """Writes a SavedModel that takes text and gives text, for TensorFlow Serving.
 
+        It computes in the precision of the model, and says in `assets.extra/precision.json` which
+        that is.
+
         Args:
             directory: folder of the model, one sub-folder a version.
             version: a whole number; one more than the newest by default.
@@ -189,6 +193,9 @@ class Task(tf.Module):
         except tf.errors.OpError as error:  # a full disk, say
             reason = re.sub(r"\{\{.*?\}\} | \[Op:\w+\]$", "", error.message)
             raise OSError(f"{path.parent}: the export cannot be written: {reason}.") from error
+        about = {"dtype": self.model.dtype_policy.name}
+        (path / ABOUT_FILE).parent.mkdir(exist_ok=True)
+        (path / ABOUT_FILE).write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
 def _room_for(model: keras.Model) -> int:
