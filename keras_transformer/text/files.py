@@ -17,13 +17,18 @@ def write_atomically(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)  # mkstemp gives 0600: nobody else could read it
+        set_usual_mode(temporary)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def set_usual_mode(temporary: str) -> None:
+    """Gives a file of `mkstemp`, which nobody else could read, the mode of any new file."""
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(temporary, 0o666 & ~umask)
 
 
 def check_can_be_made(directory: str | os.PathLike[str], otherwise: str) -> None:

@@ -15,6 +15,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.text.files import set_usual_mode
+
 _STATE = "state"
 _FORMAT = 1
 
@@ -93,6 +95,7 @@ def write_checkpoint(
             np.savez(file, **arrays)
             file.flush()
             os.fsync(file.fileno())
+        set_usual_mode(temporary)
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
