@@ -201,6 +201,12 @@ class SlowGenerator:
         return found
 
 
+@cache
+def slow_generator(kind: str) -> SlowGenerator:
+    """What `generator` of this kind should say; one for all tests, so that it is traced once."""
+    return SlowGenerator(generator(kind))
+
+
 def byte_letters() -> list[str]:
     """GPT-2's letters for bytes, as its own code makes them."""
     plain = [*range(33, 127), *range(161, 173), *range(174, 256)]

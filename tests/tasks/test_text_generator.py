@@ -5,18 +5,18 @@ import pytest
 import tensorflow as tf
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, assert_same, generator
+from small_generators import KINDS, PROMPTS, WINDOW, assert_same, generator, slow_generator
 
 from keras_transformer.tasks import TextGenerator
 
 SPELLING = generator("characters")
-SLOW = SlowGenerator(SPELLING)
+SLOW = slow_generator("characters")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_greedy_texts_are_what_full_passes_prefer(kind):
     """So do cached steps, windows that slide, prompts longer than a window, and empty ones."""
-    slow = SlowGenerator(generator(kind))
+    slow = slow_generator(kind)
     options = {"temperature": 0, "min_new_tokens": 20}
     found = generator(kind).generate(PROMPTS, **options)
     for prompt, generation in zip(PROMPTS, found, strict=True):
@@ -27,7 +27,7 @@ def test_greedy_texts_are_what_full_passes_prefer(kind):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_samples_are_what_full_passes_draw(kind):
-    slow = SlowGenerator(generator(kind))
+    slow = slow_generator(kind)
     options = dict(temperature=0.8, top_k=20, top_p=0.95, min_p=0.01, repetition_penalty=1.2)
     found = generator(kind).generate(PROMPTS, seed=5, **options)
     for row, (prompt, generation) in enumerate(zip(PROMPTS, found, strict=True)):

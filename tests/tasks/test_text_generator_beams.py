@@ -2,12 +2,12 @@
 
 import pytest
 from generation.fakes import log_softmax
-from small_generators import PROMPTS, WINDOW, SlowGenerator, assert_same, generator
+from small_generators import PROMPTS, WINDOW, assert_same, generator, slow_generator
 
 from keras_transformer.tasks import TextGenerator
 
 SPELLING = generator("characters")
-SLOW = SlowGenerator(SPELLING)
+SLOW = slow_generator("characters")
 
 
 def short_texts(prompt):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 import tensorflow as tf
-from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, generator
+from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, generator, slow_generator
 
 from keras_transformer.tasks import TextGenerator
 from keras_transformer.tasks.text_generator import TextScore
@@ -15,7 +15,7 @@ SPELLING = generator("characters")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_scores_are_the_log_probabilities_of_full_passes(kind):
-    slow = SlowGenerator(generator(kind))
+    slow = slow_generator(kind)
     texts = [*PROMPTS, "the cat sees a dog. " * 4]
     for text, score in zip(texts, generator(kind).score(texts), strict=True):
         expected = slow.log_probabilities(text)
