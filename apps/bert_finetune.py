@@ -15,7 +15,7 @@ from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
 
-from keras_transformer.training import ScoreCallback, adamw
+from keras_transformer.training import ScoreCallback, adamw, updates_made
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
 
@@ -23,7 +23,12 @@ TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
 def main() -> None:
     options = command_line.parse_resumable(BertFinetuneOptions, __doc__)
     training_run.check_folders(options)
-    training_run.begin(options)
+    with training_run.begin(options):
+        train_and_export(options)
+
+
+def train_and_export(options: BertFinetuneOptions) -> None:
+    """Everything from the data to the SavedModel."""
     recipe = TASKS[options.task](options)
     for data in recipe.splits.values():
         print(data.check(), flush=True)
@@ -39,7 +44,7 @@ def main() -> None:
     for split, found in scores.items():
         print(f"{split.capitalize()}: {found}", flush=True)
     results = {split: found._asdict() for split, found in scores.items()}
-    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, Path(options.output, "results.json"))
     exported = task.export(options.export)
     for sample in recipe.samples(task):
@@ -64,6 +69,7 @@ def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
         loss=loss,
         metrics=metrics,
         weighted_metrics=[],
+        train_step=training_run.train_step(options),
     )
 
     def valid_score(_: keras.Model) -> float:

@@ -31,6 +31,7 @@ from keras_transformer.training import (
     TokenLoss,
     adamw,
     perplexity,
+    updates_made,
 )
 
 NO_ROW = -1  # the label of rows that only fill up a batch
@@ -39,7 +40,12 @@ NO_ROW = -1  # the label of rows that only fill up a batch
 def main() -> None:
     options = command_line.parse_resumable(BertPretrainOptions, __doc__)
     training_run.check_folders(options)
-    training_run.begin(options)
+    with training_run.begin(options):
+        train_and_export(options)
+
+
+def train_and_export(options: BertPretrainOptions) -> None:
+    """Everything from the texts to the SavedModel."""
     texts = load_texts(options)
     for documents in texts.values():
         print(documents.check(), flush=True)
@@ -52,7 +58,7 @@ def main() -> None:
     fill_mask = FillMask(model, tokenizer)
     fill_mask.save(options.output)
     results = score(model, batches)
-    results["updates"] = int(model.optimizer.iterations)
+    results["updates"] = updates_made(model)
     training_run.write_json(results, Path(options.output, "results.json"))
     exported = fill_mask.export(options.export)
     show_guesses(fill_mask, texts["test"])
@@ -120,7 +126,13 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
         model = BertMaskedLM(bert)
         loss, metrics = TokenCrossEntropy(), [TokenLoss(), TokenAccuracy()]
     model.build()
-    model.compile(optimizer=optimizer, loss=loss, metrics=metrics, weighted_metrics=[])
+    model.compile(
+        optimizer=optimizer,
+        loss=loss,
+        metrics=metrics,
+        weighted_metrics=[],
+        train_step=training_run.train_step(options),
+    )
     print(f"Model: {options.preset}, {model.count_params():,} weights", flush=True)
     return model
 

@@ -40,6 +40,7 @@ from keras_transformer.training import (
     TokenLoss,
     adamw,
     perplexity,
+    updates_made,
 )
 from keras_transformer.training.progress import count_tokens
 
@@ -89,7 +90,12 @@ def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
     training_run.check_folders(options)
     training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
-    training_run.begin(options)
+    with training_run.begin(options):
+        train_and_export(options)
+
+
+def train_and_export(options: GptTrainOptions) -> None:
+    """Everything from the texts to the SavedModel."""
     generator, data, batches = prepare(options)
     model = generator.model
     unknown = count_unknown(batches["valid"], generator.tokenizer)
@@ -105,7 +111,7 @@ def main() -> None:
     results = {"valid": scores._asdict() | {"unknown_tokens": unknown}}
     if isinstance(data["valid"], TextPairs):
         results["completions"] = gpt_samples.score_completions(generator, data["valid"])
-    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, Path(options.output, "results.json"))
     exported = generator.export(options.export)
     gpt_samples.show_texts(generator, data["valid"], options)
@@ -190,6 +196,7 @@ def compile_model(options: GptTrainOptions, generator: TextGenerator, total: int
         loss=TokenCrossEntropy(pad_id=ignored),
         metrics=[TokenLoss(pad_id=ignored), TokenAccuracy(pad_id=ignored)],
         weighted_metrics=[],
+        train_step=training_run.train_step(options),
     )
     name = options.init or options.preset
     print(f"Model: {name}, {model.count_params():,} weights", flush=True)
@@ -215,7 +222,7 @@ def fit(
 
     def valid_score(_: keras.Model) -> float:
         scores = evaluate(model, batches["valid"])
-        print(f"  {int(model.optimizer.iterations):,} updates: {scores}", flush=True)
+        print(f"  {updates_made(model):,} updates: {scores}", flush=True)
         if options.sample_tokens:
             gpt_samples.show_sample(generator, prompt, options.sample_tokens)
         return scores.loss
@@ -231,7 +238,7 @@ def fit(
         epochs=MOST_SECTIONS if total is None else math.ceil(total / sections.length),
         max_steps=total,
     )
-    updates = int(model.optimizer.iterations)
+    updates = updates_made(model)
     return [
         (min(section * sections.length, updates), loss)
         for section, loss in training_run.scores_by_epoch(scoring)

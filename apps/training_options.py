@@ -11,7 +11,30 @@ from keras_transformer.models.config import ModelConfig
 
 
 @dataclass
-class TrainingOptions:
+class DeviceOptions:
+    """What computes a training, how precisely, and how much of it is in memory at once."""
+
+    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
+    """What layers compute in; weights, softmax and loss are float32 in any case. The precision of
+    --init by default, float32 for new models."""
+    recompute: bool = False
+    """Compute each layer twice in a training step instead of keeping what it made: less memory,
+    more time, the same numbers."""
+    checkpoint_every: int = 500
+    """Batches between two checkpoints within a pass over the data; there is one after each pass,
+    too."""
+    strategy: Literal["auto", "one", "mirrored", "multiworker"] = "auto"
+    """One device, all GPUs of this machine (mirrored), or those of all machines that TF_CONFIG
+    names (multiworker). By default as many as there are."""
+    virtual_devices: int | None = None
+    """Makes so many devices of the CPU, to try --strategy mirrored without GPUs."""
+    accumulate: int = 1
+    """Parts that each batch is computed in, one after the other, which takes a part of the
+    memory."""
+
+
+@dataclass
+class TrainingOptions(DeviceOptions):
     """How long and how fast to train, and where the run goes."""
 
     batch_size: int = 32
@@ -33,15 +56,6 @@ class TrainingOptions:
     """Training ends after so many minutes, over all resumed runs, wherever its schedule is."""
     max_steps: int | None = None
     """Training ends after so many updates, and the schedule with them."""
-    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
-    """What layers compute in; weights, softmax and loss are float32 in any case. The precision of
-    --init by default, float32 for new models."""
-    recompute: bool = False
-    """Compute each layer twice in a training step instead of keeping what it made: less memory,
-    more time, the same numbers."""
-    checkpoint_every: int = 500
-    """Batches between two checkpoints within a pass over the data; there is one after each pass,
-    too."""
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False
@@ -56,7 +70,14 @@ class TrainingOptions:
 
 def check_limits(options: Any) -> None:
     """Refuses limits of a training that leave nothing to train."""
-    for name in ("epochs", "max_steps", "max_minutes", "checkpoint_every"):
+    for name in (
+        "epochs",
+        "max_steps",
+        "max_minutes",
+        "checkpoint_every",
+        "accumulate",
+        "virtual_devices",
+    ):
         value = getattr(options, name)
         if value is not None and not value > 0:
             raise ValueError(f"--{name.replace('_', '-')} is {value:g}; it must be more than 0.")

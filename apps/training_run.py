@@ -1,11 +1,17 @@
 """What training commands do around `fit`: schedule, limits, checkpoints, progress, results."""
 
+import atexit
 import json
 import math
+import os
+import shutil
 import signal
 import sys
+import tempfile
 import warnings
-from collections.abc import Iterable
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +23,7 @@ from keras_transformer.models import recompute_layers
 from keras_transformer.tasks.task import check_export_folder
 from keras_transformer.text.files import check_can_be_made, write_atomically
 from keras_transformer.training import (
+    AccumulatedGradients,
     CosineSchedule,
     InverseSquareRootSchedule,
     LinearSchedule,
@@ -31,6 +38,14 @@ from keras_transformer.training import (
     TrainingProgress,
     set_seed,
 )
+from keras_transformer.training.distribution import (
+    any_worker,
+    is_chief,
+    lost_workers_explained,
+    make_strategy,
+    of_chief,
+    wait_for_workers,
+)
 
 
 def check_folders(options: Any) -> None:
@@ -44,11 +59,33 @@ def check_folders(options: Any) -> None:
         )
 
 
-def begin(options: Any) -> None:
-    """Seeds all chance, and sets the precision of new models."""
+@contextmanager
+def begin(options: Any) -> Iterator[None]:
+    """The scope of a training's devices, chance and precision; all of the command goes on in it.
+
+    Of several workers only the chief reports and keeps what it writes. What the others print goes
+    nowhere, and what they write to a temporary folder; a run that is resumed they copy there.
+    """
+    strategy = make_strategy(options.strategy, options.virtual_devices)
+    if not is_chief(strategy):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the end of the process)
+        own = Path(tempfile.mkdtemp(prefix="keras_transformer_worker_"))
+        atexit.register(shutil.rmtree, own, ignore_errors=True)
+        if options.resume:
+            shutil.copytree(options.output, own / "run")
+        options.output, options.export = str(own / "run"), str(own / "export")
+    wait_for_workers(strategy)
     set_seed(options.seed)
     if options.precision is not None:
         keras.config.set_dtype_policy(options.precision)
+    with strategy.scope(), lost_workers_explained(strategy):
+        yield
+        wait_for_workers(strategy)  # one that leaves early looks to the others like a failure
+
+
+def train_step(options: Any) -> AccumulatedGradients | None:
+    """What `compile` is to train with."""
+    return AccumulatedGradients(options.accumulate) if options.accumulate > 1 else None
 
 
 def check_unchanged(options: Any, names: Iterable[str]) -> None:
@@ -127,6 +164,7 @@ def fit(
         keep=2,
     )
     first_epoch = checkpoint.restore(model) if options.resume else 0
+    check_same_weights(model)
     # Only now is it sure that a resumed run goes with these options.
     command_line.write_options(options, run)
     over = any(callback.is_over(model) for callback in (*limits, *scorers))
@@ -159,6 +197,21 @@ def fit(
         _leave(stop, f"Stopped by {stop.received.name} after training: go on with --resume.")
     epochs_done = [epoch + 1 for epoch in history.epoch]
     write_json({"epoch": epochs_done} | history.history, run / "history.json")
+
+
+def check_same_weights(model: keras.Model) -> None:
+    """Refuses workers that do not begin with the same weights.
+
+    They build their models each for itself, from the same data and options. Where these differ,
+    so do the vocabularies or the weights.
+    """
+    strategy = model.distribute_strategy
+    own = float(sum(zlib.crc32(keras.ops.convert_to_numpy(w).tobytes()) for w in model.weights))
+    if any_worker(own != of_chief(own, strategy), strategy):
+        raise ValueError(
+            "The workers do not begin with the same weights: give all of them the same options and "
+            "the same files."
+        )
 
 
 def _leave(stop: StopOnSignal, sentence: str) -> NoReturn:

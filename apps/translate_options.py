@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
-from training_options import check_limits, check_model_fields, export_folder
+from training_options import DeviceOptions, check_limits, check_model_fields, export_folder
 
 from keras_transformer.models import TransformerConfig
 
@@ -36,7 +36,7 @@ BUILTIN = {
 
 
 @dataclass
-class TranslateTrainOptions:
+class TranslateTrainOptions(DeviceOptions):
     """Train a Transformer on pairs of texts, score it, and export it as a SavedModel."""
 
     source: str | None = None
@@ -123,15 +123,6 @@ class TranslateTrainOptions:
     """Beams of the test and of the export."""
     length_penalty: float = 1.0
     """Exponent of the length penalty of beam search."""
-    precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
-    """What layers compute in; weights, softmax and loss are float32 in any case. float32
-    by default."""
-    recompute: bool = False
-    """Compute each layer twice in a training step instead of keeping what it made: less memory,
-    more time, the same numbers."""
-    checkpoint_every: int = 500
-    """Batches between two checkpoints within a pass over the data; there is one after each pass,
-    too."""
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False

@@ -28,6 +28,7 @@ from keras_transformer.training import (
     TokenAccuracy,
     TokenCrossEntropy,
     adamw,
+    updates_made,
 )
 
 PART = 512  # texts translated by one call
@@ -35,10 +36,14 @@ PART = 512  # texts translated by one call
 
 def main() -> None:
     options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
-    run = Path(options.output)
     training_run.check_folders(options)
-    training_run.begin(options)
+    with training_run.begin(options):
+        train_and_export(options)
 
+
+def train_and_export(options: TranslateTrainOptions) -> None:
+    """Everything from the data to the SavedModel."""
+    run = Path(options.output)
     train, valid, test = load_splits(options)
     for pairs in (train, valid, test):
         print(pairs.check(), flush=True)
@@ -61,7 +66,7 @@ def main() -> None:
 
     results = score(translator, test, options)
     exported = translator.export(options.export)
-    results |= {"updates": int(model.optimizer.iterations), "history": history}
+    results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, run / "results.json")
     show_samples(translator, test)
     print(f"Run: {run}\nSavedModel: {exported}")
@@ -167,6 +172,7 @@ def build_model(
         loss=TokenCrossEntropy(label_smoothing=options.label_smoothing),
         metrics=[TokenAccuracy()],
         weighted_metrics=[],
+        train_step=training_run.train_step(options),
     )
     sizes = f"{model.config.encoder_layers} + {model.config.decoder_layers} layers of width "
     print(f"Model: {sizes}{model.config.hidden_size}, {model.count_params():,} weights")

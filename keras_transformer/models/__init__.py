@@ -9,6 +9,7 @@ from keras_transformer.models.bert_tasks import (
     BertSpanQA,
     BertTagger,
 )
+from keras_transformer.models.distributed import DistributedTraining
 from keras_transformer.models.gpt import Gpt
 from keras_transformer.models.gpt_config import GptConfig
 from keras_transformer.models.gpt_state import GptState
@@ -26,6 +27,7 @@ __all__ = [
     "BertSpanQA",
     "BertTagger",
     "DecodingState",
+    "DistributedTraining",
     "Gpt",
     "GptConfig",
     "GptState",

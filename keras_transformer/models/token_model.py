@@ -6,11 +6,12 @@ from typing import Any, ClassVar, Self
 import keras
 
 from keras_transformer.models.config import ModelConfig
+from keras_transformer.models.distributed import DistributedTraining
 
 Tensor = Any
 
 
-class TokenModel(keras.Model):
+class TokenModel(DistributedTraining, keras.Model):
     """Base of models that take a dictionary of tensors with one entry a token.
 
     A subclass names its inputs, and builds all its weights in ``build()`` without a shape.
@@ -49,22 +50,6 @@ class TokenModel(keras.Model):
                 f"not of shape {tuple(shape)}."
             )
         return [inputs.get(name) for name in names]
-
-    def compile(self, *args: Any, jit_compile: bool | str = False, **kwargs: Any) -> None:
-        """Keras' `compile`, without XLA unless asked for.
-
-        Keras' "auto" would compile for each new shape of batch, and batches of texts have many.
-
-        Raises:
-            ValueError: under a `tf.distribute.MultiWorkerMirroredStrategy`.
-        """
-        strategy = getattr(self, "distribute_strategy", None)  # only Keras on TensorFlow has one
-        if any(c.__name__ == "CollectiveAllReduceStrategy" for c in type(strategy).__mro__):
-            raise ValueError(
-                f"{self.name} cannot be trained under MultiWorkerMirroredStrategy, with which "
-                "Keras 3 fails in fit: use MirroredStrategy, on the devices of one machine."
-            )
-        super().compile(*args, jit_compile=jit_compile, **kwargs)
 
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles a loaded model as it was; Keras does so only where `compile` is its own."""

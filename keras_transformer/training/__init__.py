@@ -1,5 +1,6 @@
 """Losses, metrics, schedules, optimizers and callbacks around Keras' `compile` and `fit`."""
 
+from keras_transformer.training.accumulation import AccumulatedGradients
 from keras_transformer.training.averaging import average_checkpoints, averaged_weights
 from keras_transformer.training.checkpointing import TrainingCheckpoint, load_weights
 from keras_transformer.training.divergence import StopOnDivergence, TrainingDiverged
@@ -11,7 +12,7 @@ from keras_transformer.training.limits import (
 )
 from keras_transformer.training.losses import TokenCrossEntropy
 from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss, perplexity
-from keras_transformer.training.optimizers import TransformerAdamW, adamw
+from keras_transformer.training.optimizers import TransformerAdamW, adamw, updates_made
 from keras_transformer.training.progress import Throughput, TrainingProgress
 from keras_transformer.training.reproducibility import set_seed
 from keras_transformer.training.schedules import (
@@ -22,6 +23,7 @@ from keras_transformer.training.schedules import (
 from keras_transformer.training.scoring import ScoreCallback
 
 __all__ = [
+    "AccumulatedGradients",
     "CosineSchedule",
     "InverseSquareRootSchedule",
     "LinearSchedule",
@@ -46,4 +48,5 @@ __all__ = [
     "load_weights",
     "perplexity",
     "set_seed",
+    "updates_made",
 ]

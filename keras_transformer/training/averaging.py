@@ -30,7 +30,7 @@ def averaged_weights(model: keras.Model) -> Iterator[None]:
             "averaged_weights needs an optimizer that keeps a running mean of the weights and has "
             "been built: make it with adamw(ema=0.999) and train first."
         )
-    if int(optimizer.iterations) == 0:  # the mean is still all zeros
+    if int(keras.ops.convert_to_numpy(optimizer.iterations)) == 0:  # the mean is still all zeros
         yield
         return
     trained = [keras.ops.convert_to_numpy(variable) for variable in model.trainable_variables]

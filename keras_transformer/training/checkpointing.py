@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from keras_transformer.training.callback_state import check_resumable, get_state, set_state
 from keras_transformer.training.checkpoint_files import (
@@ -18,6 +19,7 @@ from keras_transformer.training.checkpoint_files import (
 )
 from keras_transformer.training.checkpoint_folder import CheckpointFolder, file_name
 from keras_transformer.training.checkpoint_variables import restore_variables
+from keras_transformer.training.distribution import any_worker, is_chief, of_chief
 from keras_transformer.training.divergence import (
     check_finite,
     describe_place,
@@ -48,7 +50,8 @@ class TrainingCheckpoint(keras.callbacks.Callback):
     callback stops the training within an epoch (again after the scores of such an epoch, so that
     nothing of a run that reached its limit is lost); they appear whole or not at all. Weights that
     are not finite are never written. Put this callback last in the list, so that it sees what the
-    others did.
+    others did. Of several workers only the chief writes; to go on, all of them read its folder, or
+    a copy of it.
 
     Args:
         directory: where the files go; made when missing.
@@ -127,9 +130,11 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             The epoch to pass to `fit` as `initial_epoch`; 0 when there is no checkpoint.
 
         Raises:
-            ValueError: when the model is not ready, or the file does not fit it or `track`.
+            ValueError: when the model is not ready, or the file does not fit it or `track`, or
+                when workers do not find the same.
         """
         saved = self._folder.newest() if path is None else read_checkpoint(path)
+        self._check_same(saved, model.distribute_strategy)
         if saved is None:
             return 0
         path = saved.path
@@ -157,6 +162,16 @@ class TrainingCheckpoint(keras.callbacks.Callback):
         self._restored = saved
         self._remind(saved, at_end=True)
         return epoch
+
+    def _check_same(self, saved: Checkpoint | None, strategy: tf.distribute.Strategy) -> None:
+        """Refuses to go on where each worker would be at another place."""
+        state = {"epoch": -1, "batch": -1} if saved is None else saved.state
+        differs = [state[part] != of_chief(state[part], strategy) for part in ("epoch", "batch")]
+        if any_worker(any(differs), strategy):
+            raise ValueError(
+                f"{self.directory}: the workers do not find the same checkpoint there; all must "
+                "see the folder that the chief writes, or a copy of it."
+            )
 
     def _remind(self, saved: Checkpoint, at_end: bool) -> None:
         """Gives the tracked callbacks their memory.
@@ -276,7 +291,8 @@ class TrainingCheckpoint(keras.callbacks.Callback):
             "metrics": metrics,
         }
         self._check(groups)
-        self._folder.write(epoch, batch, groups, state)
+        if is_chief(self.model.distribute_strategy):
+            self._folder.write(epoch, batch, groups, state)
         self._saved_at = batch
 
     def _check(self, groups: dict[str, list[Named]]) -> None:

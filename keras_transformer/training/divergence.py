@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from keras_transformer.training.checkpoint_files import Named, named_arrays
+from keras_transformer.training.optimizers import updates_made
 
 _REMEDIES = "A lower learning rate, a longer warm-up or a smaller bound on the gradient may help."
 
@@ -129,7 +130,7 @@ def check_finite_weights(model: keras.Model) -> None:
     Raises:
         TrainingDiverged: with the name of the first that is not finite.
     """
-    update = int(model.optimizer.iterations)
+    update = updates_made(model)
     check_finite(named_arrays(model.weights), f"after update {update:,}.")
 
 
@@ -143,7 +144,7 @@ def describe_place(model: keras.Model, epoch: int, batch: int, batches: int | No
         batches: of an epoch, if known.
     """
     of_all = f" of {batches:,}" if batches else ""
-    update = int(model.optimizer.iterations)
+    update = updates_made(model)
     return f"update {update:,}, which is batch {batch + 1:,}{of_all} of epoch {epoch + 1:,}"
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import keras
 
+from keras_transformer.training.distribution import any_worker
+from keras_transformer.training.optimizers import updates_made
+
 
 class TimeLimit(keras.callbacks.Callback):
     """Stops at the end of the batch in which the time is up.
@@ -52,8 +55,8 @@ class TimeLimit(keras.callbacks.Callback):
         self._begin = time.monotonic()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
-        """Stop when the time is up."""
-        if self.is_over(self.model):
+        """Stop when the time is up, on whichever worker."""
+        if any_worker(self.is_over(self.model), self.model.distribute_strategy):
             self.reached = self.model.stop_training = True
 
     def on_train_end(self, logs=None) -> None:
@@ -91,11 +94,11 @@ class StepLimit(keras.callbacks.Callback):
 
     def is_over(self, model: keras.Model) -> bool:
         """Whether the model has had all its updates."""
-        return int(model.optimizer.iterations) >= self.steps
+        return updates_made(model) >= self.steps
 
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
         """Count from the optimizer's step."""
-        self._batches_left = self.steps - int(self.model.optimizer.iterations)
+        self._batches_left = self.steps - updates_made(self.model)
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
         """Stop at the limit."""
@@ -113,7 +116,8 @@ class StopOnSignal(keras.callbacks.Callback):
 
     `fit` is left by `TrainingInterrupted`, without validation and scores, which take time and are
     no part of the training. A signal that comes within these waits for their end. With a
-    `TrainingCheckpoint` later in the list, nothing is lost.
+    `TrainingCheckpoint` later in the list, nothing is lost. A signal to one of several workers
+    stops all of them.
     Outside the main thread, where Python has no signal handlers, it does nothing.
 
     Args:
@@ -150,12 +154,12 @@ class StopOnSignal(keras.callbacks.Callback):
 
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
         """Leave before the next epoch, if there was a signal in the validation or the scores."""
-        self._stopped = self.received is not None
+        self._stopped = self._was_received()
         self._leave()
 
     def on_train_batch_end(self, batch: int, logs=None) -> None:
         """Stop if there was a signal; callbacks later in the list still see the batch."""
-        if self.received is not None:
+        if self._was_received():
             self._stopped = self.model.stop_training = True
 
     def on_test_begin(self, logs=None) -> None:
@@ -165,6 +169,15 @@ class StopOnSignal(keras.callbacks.Callback):
     def on_epoch_end(self, epoch: int, logs=None) -> None:
         """Leave where there is no validation."""
         self._leave()
+
+    def _was_received(self) -> bool:
+        """Whether there was a signal; all workers are told which."""
+        strategy = self.model.distribute_strategy
+        if not any_worker(self.received is not None, strategy):
+            return False
+        told = [number for number in self.signals if any_worker(self.received == number, strategy)]
+        self.received = told[-1]
+        return True
 
     def _leave(self) -> None:
         if self._stopped:

@@ -1,7 +1,17 @@
 """Cross-entropy over real tokens: the training objective of the 2017 Transformer."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
 import keras
 import tensorflow as tf
+
+# What losses are divided by, if not by their tokens. Each replica has a thread, and so a context.
+_DIVISORS: ContextVar[Mapping[int, tf.Tensor]] = ContextVar(
+    "divisors", default=MappingProxyType({})
+)
 
 
 @keras.saving.register_keras_serializable(package="keras_transformer")
@@ -66,7 +76,26 @@ class TokenCrossEntropy(keras.losses.Loss):
         labels = tf.cast(labels, tf.int32)
         real = labels != self.pad_id
         losses = token_losses(labels, logits, self.label_smoothing, real)
-        return losses / tf.maximum(global_sum(tf.cast(real, losses.dtype)), 1)
+        given = _DIVISORS.get().get(id(self))
+        count = self.count(labels) if given is None else given
+        return losses / tf.cast(tf.where(count > 0, count, 1), losses.dtype)
+
+    def count(self, y_true) -> tf.Tensor:
+        """Real tokens of the global batch, float64."""
+        real = tf.cast(y_true, tf.int32) != self.pad_id
+        return global_sum(tf.cast(real, tf.float64))
+
+    @contextmanager
+    def divided_by(self, count: tf.Tensor) -> Iterator[None]:
+        """While the block runs, the loss is divided by `count` instead of the number of tokens.
+
+        For batches that are computed in parts: each is divided by what the whole would be.
+        """
+        token = _DIVISORS.set({**_DIVISORS.get(), id(self): count})
+        try:
+            yield
+        finally:
+            _DIVISORS.reset(token)
 
     def get_config(self) -> dict:
         """The constructor's arguments."""

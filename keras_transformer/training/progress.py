@@ -7,8 +7,10 @@ import keras
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from keras_transformer.training.distribution import count_workers
 from keras_transformer.training.limits import StepLimit, TimeLimit
 from keras_transformer.training.metrics import TokenMean
+from keras_transformer.training.optimizers import updates_made
 
 
 class Throughput(keras.callbacks.Callback):
@@ -24,7 +26,7 @@ class Throughput(keras.callbacks.Callback):
     def on_epoch_begin(self, epoch: int, logs=None) -> None:
         """Start the watch."""
         self._begin = time.monotonic()
-        self._tokens_at_begin = count_tokens(self.model) or 0.0  # not 0 in a resumed epoch
+        self._tokens_at_begin = estimate_tokens(self.model) or 0.0  # not 0 in a resumed epoch
         self._rate: float | None = None
 
     def on_test_begin(self, logs=None) -> None:
@@ -43,7 +45,7 @@ class Throughput(keras.callbacks.Callback):
     def _measure(self) -> None:
         if getattr(self, "_rate", 0.0) is not None:
             return  # measured already, or a validation outside of fit
-        tokens = count_tokens(self.model)
+        tokens = estimate_tokens(self.model)
         if tokens is not None:
             seconds = max(time.monotonic() - self._begin, 1e-9)
             self._rate = max(tokens - self._tokens_at_begin, 0.0) / seconds
@@ -95,7 +97,7 @@ class TrainingProgress(keras.callbacks.Callback):
         self._epoch = epoch
         self._in_epoch = 0
         self._shown = self._measured = time.monotonic()
-        self._tokens = count_tokens(self.model)
+        self._tokens = estimate_tokens(self.model)
         if self._bar is not None:
             self._bar.reset(self._task, description=self._name(), total=self._total(), text="")
 
@@ -121,7 +123,7 @@ class TrainingProgress(keras.callbacks.Callback):
             self._bar = None
 
     def _show(self, now: float, logs: dict[str, float]) -> None:
-        tokens = count_tokens(self.model)
+        tokens = estimate_tokens(self.model)
         parts = [f"loss {logs['loss']:.4f}"] if "loss" in logs else []
         if tokens is not None and self._tokens is not None and tokens >= self._tokens:
             rate = (tokens - self._tokens) / max(now - self._measured, 1e-9)
@@ -180,18 +182,35 @@ class TrainingProgress(keras.callbacks.Callback):
         """Batches to each limit on the updates."""
         optimizer = getattr(self.model.optimizer, "inner_optimizer", self.model.optimizer)
         every = getattr(optimizer, "gradient_accumulation_steps", None) or 1
-        done = int(self.model.optimizer.iterations)
+        done = updates_made(self.model)
         return [
             (limit.steps - done) * every for limit in self.limits if isinstance(limit, StepLimit)
         ]
 
 
 def count_tokens(model: keras.Model) -> float | None:
-    """Real tokens that the model's token metrics have seen since their reset; None without one."""
+    """Real tokens that the model's token metrics have seen since their reset; None without one.
+
+    All workers must ask.
+    """
+    metric = _token_metric(model)
+    return None if metric is None else float(keras.ops.convert_to_numpy(metric.count))
+
+
+def estimate_tokens(model: keras.Model) -> float | None:
+    """The same from this worker's tokens, for when the others do not ask."""
+    metric, strategy = _token_metric(model), model.distribute_strategy
+    if metric is None:
+        return None
+    counts = strategy.experimental_local_results(metric.count.value)
+    return float(sum(counts)) * count_workers(strategy)
+
+
+def _token_metric(model: keras.Model) -> TokenMean | None:
     for metric in model.metrics:
         for part in (metric, *getattr(metric, "metrics", ())):
             if isinstance(part, TokenMean):
-                return float(keras.ops.convert_to_numpy(part.count))
+                return part
     return None
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import keras
 
 from keras_transformer.training.averaging import averaged_weights
+from keras_transformer.training.distribution import of_chief
 from keras_transformer.training.divergence import check_finite_weights
 
 
@@ -86,7 +87,8 @@ class ScoreCallback(keras.callbacks.Callback):
             return
         with averaged_weights(self.model) if self.average else nullcontext():
             check_finite_weights(self.model)  # they could have a score, and be the best ones
-            score = float(self.score(self.model))
+            # Workers that computed it differently in the last bit would part ways.
+            score = of_chief(float(self.score(self.model)), self.model.distribute_strategy)
             if not math.isfinite(score):
                 raise ValueError(f"The score {self.name} of epoch {epoch + 1} is {score}.")
             self.history.append((epoch, score))

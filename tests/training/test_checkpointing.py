@@ -273,7 +273,7 @@ def test_what_cannot_be_resumed_is_refused(tmp_path):
     broken = tmp_path / "epoch-0009-batch-00000000.npz"
     broken.write_bytes(checkpoint.paths()[-1].read_bytes()[:-50])
     with pytest.raises(ValueError, match="is not a whole training checkpoint"):
-        checkpoint.restore(model)
+        checkpoint.restore(model, broken)
 
 
 def test_a_data_set_of_unknown_length_is_refused(tmp_path):
