@@ -4,6 +4,7 @@ import dataclasses
 import json
 import shutil
 import sys
+from functools import cache
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from bert_pretrain import load_texts
 from bert_pretrain_options import BertPretrainOptions
 
 from keras_transformer.data import builtin_documents
+from keras_transformer.data.small_tasks import names, reviews, stories
 from keras_transformer.tasks.text_classifier import Classification as Label
 
 SMALL = {
@@ -83,6 +85,19 @@ def test_a_pretrained_bert_guesses_and_embeds(pretrained, monkeypatch, capsys, t
     assert len(vector["embedding"]) == SMALL["hidden_size"]
 
 
+@pytest.fixture
+def few_rows(monkeypatch):
+    """The data that comes with the package, but little of it."""
+    counts = {"train": 200, "valid": 20, "test": 40}
+    for module, number, made in (
+        (reviews, "COUNTS", "_reviews"),
+        (names, "COUNTS", "_sentences"),
+        (stories, "STORIES", "_questions"),
+    ):
+        monkeypatch.setattr(module, number, counts)
+        monkeypatch.setattr(module, made, cache(getattr(module, made).__wrapped__))
+
+
 @pytest.mark.parametrize(
     ("task", "line", "key"),
     [
@@ -92,7 +107,7 @@ def test_a_pretrained_bert_guesses_and_embeds(pretrained, monkeypatch, capsys, t
     ],
 )
 def test_each_task_is_learned_from_a_pretrained_bert_and_asked(
-    pretrained, monkeypatch, capsys, tmp_path, task, line, key
+    pretrained, few_rows, monkeypatch, capsys, tmp_path, task, line, key
 ):
     run = tmp_path / "run"
     here(
