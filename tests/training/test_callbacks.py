@@ -103,6 +103,19 @@ def test_a_signal_stops_after_the_batch_and_is_saved(number, model, tmp_path):
     assert signal.getsignal(number) is before
 
 
+def test_a_signal_within_validation_waits_for_its_end_and_that_of_the_scores(model, tmp_path):
+    x, y = tiny.tiny_ids(8)
+    send = keras.callbacks.LambdaCallback()
+    send.on_test_begin = lambda logs: os.kill(os.getpid(), signal.SIGTERM)
+    stop, checkpoint = StopOnSignal(), TrainingCheckpoint(tmp_path)
+    score = ScoreCallback(lambda m: 1.0)
+    with pytest.raises(TrainingInterrupted, match="stopped by SIGTERM"):
+        fit(model, stop, send, score, checkpoint, validation_data=(x, y))
+    assert score.history == [(0, 1.0)]
+    assert int(model.optimizer.iterations) == 4  # not one batch of the next epoch
+    assert checkpoint.paths()[-1].name == "epoch-0001-batch-00000000.npz"
+
+
 @pytest.fixture
 def interruptible():
     """Python's own handler, which a test run in the background may have been started without."""

@@ -46,6 +46,11 @@ def begun(tmp_path):
     return tmp_path
 
 
+def test_files_have_the_mode_of_any_new_file(begun):
+    (begun / "new").write_bytes(b"")
+    assert (begun / name(2)).stat().st_mode == (begun / "new").stat().st_mode
+
+
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.999])
 def test_a_file_that_was_cut_is_passed_over(share, begun, whole):
     newest = begun / name(2)
