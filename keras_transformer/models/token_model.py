@@ -51,6 +51,18 @@ class TokenModel(DistributedTraining, keras.Model):
             )
         return [inputs.get(name) for name in names]
 
+    def make_train_function(self, force: bool = False) -> None:
+        """Keras' own; the optimizer's variables are there before.
+
+        Made in the first step, where Keras would make them, they have TensorFlow trace it twice.
+        """
+        strategy = getattr(self, "_distribute_strategy", None)  # under one, Keras builds before
+        if strategy is None and self.optimizer is not None and not self.optimizer.built:
+            if not self.built:
+                self.build()
+            self.optimizer.build(self.trainable_variables)
+        super().make_train_function(force)
+
     def compile_from_config(self, config: dict[str, Any]) -> None:
         """Compiles a loaded model as it was; Keras does so only where `compile` is its own."""
         self.compile(**keras.saving.deserialize_keras_object(config))

@@ -296,6 +296,17 @@ def test_plain_call_graph_predict_and_export_agree(tmp_path):
     assert_allclose(loaded.serve(shorter), transformer(shorter), atol=1e-5)
 
 
+def test_fit_traces_its_step_once(monkeypatch):
+    transformer, traces = tiny(), []
+    train_step = transformer.train_step
+    monkeypatch.setattr(transformer, "train_step", lambda *a: traces.append(1) or train_step(*a))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    transformer.compile(keras.optimizers.Adam(1e-3), loss)
+    batch = small.batch()
+    transformer.fit(batch, batch["target"], batch_size=1, verbose=0)
+    assert traces == [1]
+
+
 def test_fit_evaluate_predict_and_save_without_any_warning(tmp_path):
     transformer = tiny()
     batch = small.batch()
