@@ -94,8 +94,8 @@ def test_every_training_command_has_the_options(options_class, monkeypatch):
     given = ["--precision", "mixed_bfloat16", "--recompute", "--checkpoint-every", "7"]
     monkeypatch.setattr(sys, "argv", ["command", *given])
     options = command_line.parse(options_class, None)
-    training_run.begin(options)
-    assert keras.layers.Dense(1).compute_dtype == "bfloat16"
+    with training_run.begin(options):
+        assert keras.layers.Dense(1).compute_dtype == "bfloat16"
     assert options.recompute and options.checkpoint_every == 7
     with pytest.raises(ValueError, match="--checkpoint-every is 0; it must be more than 0"):
         options_class(checkpoint_every=0)
