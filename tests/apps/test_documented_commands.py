@@ -34,7 +34,7 @@ def test_it_is_understood(script, arguments, monkeypatch, tmp_path):
 
         monkeypatch.setattr(command_line, name, stop)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [f"{script}.py", *shlex.split(arguments)])
+    monkeypatch.setattr(sys, "argv", [f"{script}.py", *shlex.split(arguments, comments=True)])
     with pytest.raises(Understood):
         importlib.import_module(script).main()
 
