@@ -6,6 +6,7 @@ import pytest
 from apps.small_translations import flags, here, in_new_process, write_corpus
 
 
+@pytest.mark.slow
 def test_two_devices_train_score_and_export_and_one_goes_on(tmp_path):
     write_corpus(tmp_path)
     arguments = flags(tmp_path, "run", 4)

@@ -68,7 +68,7 @@ def key(model: str, devices: str) -> str:
     return f"{name}/{devices}" + (parts and f"/{parts}")
 
 
-@pytest.mark.parametrize("model", [*MODELS, "bert/parts"])
+@pytest.mark.parametrize("model", ["transformer", "bert", "bert/parts"])
 def test_two_replicas_compute_what_one_device_does(replicas, model):
     one = part(replicas, key(model.removesuffix("/parts"), "1"))
     other = part(replicas, key(model, "2"))
@@ -77,16 +77,10 @@ def test_two_replicas_compute_what_one_device_does(replicas, model):
         assert_same_training(one, other)
 
 
-def test_a_batch_in_parts_gives_the_gradients_of_the_whole(replicas):
-    assert_same_gradients(part(replicas, "transformer/1"), part(replicas, "transformer/1/parts"))
-
-
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", ["transformer", "bert"])
 def test_two_workers_compute_what_one_device_does(replicas, two_workers, model):
     one, other = part(replicas, f"{model}/1"), part(two_workers, f"{model}/worker")
     assert_same_gradients(one, other)
-    if model == "transformer":
-        assert_same_training(one, other)
 
 
 @pytest.mark.slow
