@@ -1,6 +1,6 @@
 """Work of Keras models: training steps as `fit` does them by default, answers in a graph."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import keras
 import numpy as np
@@ -37,9 +37,15 @@ class KerasSteps:
         self._model({name: array[0, :1] for name, array in features.items()})
         self.parameters = model.count_params()
 
-    def run(self, steps: int) -> float:
+    def run(self, steps: int, callbacks: Sequence[keras.callbacks.Callback] = ()) -> float:
         """Does `steps` training steps; returns the mean loss over them."""
-        history = self._model.fit(self._dataset, steps_per_epoch=steps, shuffle=False, verbose=0)
+        history = self._model.fit(
+            self._dataset,
+            steps_per_epoch=steps,
+            shuffle=False,
+            verbose=0,
+            callbacks=list(callbacks),
+        )
         return float(history.history["loss"][-1])
 
 
