@@ -15,8 +15,8 @@ class DeviceOptions:
     """What computes a training, how precisely, and how much of it is in memory at once."""
 
     precision: Literal["float32", "mixed_bfloat16", "mixed_float16"] | None = None
-    """What layers compute in; weights, softmax and loss are float32 in any case. The precision of
-    --init by default, float32 for new models."""
+    """What layers compute in; weights, softmax and loss are float32 in any case. By default
+    float32 for new models, and that of a pretrained one."""
     recompute: bool = False
     """Compute each layer twice in a training step instead of keeping what it made: less memory,
     more time, the same numbers."""

@@ -1,10 +1,10 @@
-"""How much memory recomputation saves in a training step, and how much time it costs.
+"""How much memory a training step saves by recomputation or by parts, and what time it costs.
 
     python benchmarks/recompute.py --preset mini --batch-size 8
 
-A GPT is trained on random tokens, with what its layers made kept for the gradient and with layers
-that are computed twice. Memory is the most that a step takes beyond what is held between steps:
-weights and optimizer are not in it.
+A GPT is trained on random tokens: with what its layers made kept for the gradient, with layers
+that are computed twice, and in four parts of its rows, one after the other. Memory is the most that
+a step takes beyond what is held between steps: weights and optimizer are not in it.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from benchmarks import memory
 from benchmarks.command import positive
 from benchmarks.report import markdown
 from keras_transformer.models import Gpt, GptConfig, recompute_layers
-from keras_transformer.training import TokenCrossEntropy, adamw, set_seed
+from keras_transformer.training import AccumulatedGradients, TokenCrossEntropy, adamw, set_seed
 
 
 class Step(NamedTuple):
@@ -58,7 +58,7 @@ class Watch(keras.callbacks.Callback):
             self.peaks.append(used.peak - used.before)
 
 
-def train(options: argparse.Namespace, recompute: bool) -> Step:
+def train(options: argparse.Namespace, recompute: bool = False, parts: int = 1) -> Step:
     """A few steps of training."""
     set_seed(1)
     fields = {"hidden_dropout": 0.1, "attention_dropout": 0.1, "vocab_size": options.vocab_size}
@@ -67,7 +67,8 @@ def train(options: argparse.Namespace, recompute: bool) -> Step:
     model = Gpt(GptConfig.preset(options.preset, **fields))
     model.build()
     recompute_layers(model, recompute)
-    model.compile(adamw(1e-4), loss=TokenCrossEntropy())
+    step = AccumulatedGradients(parts) if parts > 1 else None
+    model.compile(adamw(1e-4), loss=TokenCrossEntropy(), train_step=step)
     length = model.config.max_position_embeddings
     shape = [options.batch_size, length]
     ids = np.random.default_rng(1).integers(3, options.vocab_size, shape, np.int32)
@@ -88,7 +89,11 @@ def main() -> None:
     parser.add_argument("--vocab-size", type=positive, default=1000, help="ids")
     parser.add_argument("--steps", type=positive, default=3, help="measured, after a first one")
     options = parser.parse_args()
-    found = {name: train(options, name == "recomputed") for name in ("kept", "recomputed")}
+    found = {
+        "kept": train(options),
+        "computed twice": train(options, recompute=True),
+        "in four parts": train(options, parts=4),
+    }
     kept = found["kept"]
     rows = [
         (

@@ -60,7 +60,7 @@ def run(devices: str, arguments: list[str]) -> dict[str, float]:
 
 
 def cluster(count: int) -> list[dict[str, str]]:
-    """TF_CONFIG of each worker."""
+    """The environment of each of several workers of this machine, on ports that are free."""
     sockets = [socket.socket() for _ in range(count)]
     for one in sockets:
         one.bind(("127.0.0.1", 0))

@@ -33,7 +33,6 @@ from .tfds_tasks import labelled_tfds, squad_tfds, tagged_tfds
 from .tfds_texts import tfds_texts
 from .translation import TranslationBatches, translation_dataset
 from .tsv import tsv_pairs
-from .worker_rows import worker_rows
 
 __all__ = [
     "Answer",
@@ -105,5 +104,4 @@ __all__ = [
     "translation_dataset",
     "translation_prompts",
     "tsv_pairs",
-    "worker_rows",
 ]

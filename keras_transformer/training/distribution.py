@@ -118,10 +118,11 @@ def lost_workers_explained(strategy: tf.distribute.Strategy) -> Iterator[None]:
     """
     try:
         yield
-    except (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.InternalError) as error:
-        if count_workers(strategy) == 1:
+    except tf.errors.OpError as error:
+        gone = isinstance(error, tf.errors.UnavailableError) or "Collective ops is" in error.message
+        if count_workers(strategy) == 1 or not gone:
             raise
-        reason = str(error.message).strip().splitlines()[0]
+        reason = error.message.strip().splitlines()[0]
         raise SystemExit(
             "Another worker is gone, and training cannot go on without it: start all workers "
             f"again, with --resume or TrainingCheckpoint.restore. ({reason})"

@@ -104,7 +104,6 @@ def adamw(
     epsilon: float = 1e-9,
     clip_norm: float | None = 1.0,
     ema: float | None = None,
-    accumulation: int | None = None,
 ) -> TransformerAdamW:
     """The optimizer for training a Transformer from scratch.
 
@@ -120,7 +119,6 @@ def adamw(
         clip_norm: longest gradient over all variables together; None for any.
         ema: decay of a running mean of the weights (0.999, say), or None. `averaged_weights` puts
             the mean in place for a while; after `fit` the model has it for good.
-        accumulation: batches whose gradients are averaged into one update; None for each batch.
 
     Raises:
         ValueError: for a decay of the mean outside [0, 1).
@@ -140,5 +138,4 @@ def adamw(
         global_clipnorm=clip_norm,
         use_ema=ema is not None,
         ema_momentum=0.99 if ema is None else ema,
-        gradient_accumulation_steps=accumulation,
     )

@@ -1,11 +1,11 @@
 """Starts the workers of a training as processes of this machine."""
 
-import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
+
+from benchmarks.scaling import cluster
 
 LONGEST = 900  # seconds that a process may take on a machine with other work
 
@@ -22,18 +22,8 @@ def start(script: str, *arguments: object, **environment: str) -> subprocess.Pop
 
 
 def start_workers(count: int, script: str, *arguments: object) -> list[subprocess.Popen]:
-    """Workers that know of each other, on ports that are free."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{one.getsockname()[1]}" for one in sockets]
-    for one in sockets:
-        one.close()
-    configs = [
-        {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-        for index in range(count)
-    ]
-    return [start(script, *arguments, TF_CONFIG=json.dumps(config)) for config in configs]
+    """Workers that know of each other."""
+    return [start(script, *arguments, **environment) for environment in cluster(count)]
 
 
 def finish(processes: list[subprocess.Popen]) -> list[str]:

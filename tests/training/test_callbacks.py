@@ -21,7 +21,6 @@ from keras_transformer.training import (
     TrainingCheckpoint,
     TrainingInterrupted,
     TrainingProgress,
-    adamw,
     limits,
 )
 
@@ -59,7 +58,7 @@ def test_step_limit_counts_updates_over_runs(model):
 
 
 def test_step_limit_counts_updates_not_batches():
-    model = tiny.tiny_model(adamw(0.1, accumulation=2))
+    model = tiny.tiny_model(keras.optimizers.AdamW(0.1, gradient_accumulation_steps=2))
     fit(model, StepLimit(3))
     assert int(model.optimizer.iterations) == 3
     assert int(model.optimizer._iterations) == 6
