@@ -3,6 +3,8 @@
 Without arguments it learns from the English that comes with Python, in a few minutes.
 """
 
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,7 @@ from keras_transformer.training import (
 )
 
 NO_ROW = -1  # the label of rows that only fill up a batch
+COUNTED_BATCHES = 2000  # the tokens' frequencies do not need all of a large corpus
 
 
 def main() -> None:
@@ -53,11 +56,13 @@ def train_and_export(options: BertPretrainOptions) -> None:
     batches = {split: make_batches(options, texts[split], tokenizer, split) for split in texts}
     print(batches["train"].report, flush=True)
     model = compiled(options, bert, batches["train"].count_batches())
+    frequencies = token_frequencies(batches["train"], bert.config.vocab_size)
+    begin_with(frequencies, model)
     training_run.fit(model, batches["train"], batches["valid"], options)
 
     fill_mask = FillMask(model, tokenizer)
     fill_mask.save(options.output)
-    results = score(model, batches)
+    results = score(model, batches["test"], frequencies)
     results["updates"] = updates_made(model)
     training_run.write_json(results, Path(options.output, "results.json"))
     exported = fill_mask.export(options.export)
@@ -104,12 +109,19 @@ def make_batches(
 
 
 def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) -> keras.Model:
-    """The model with its losses: the sum of both tasks' (Devlin et al. 2019, A.2)."""
+    """The model with its losses, the sum of both tasks', and BERT's Adam (Devlin et al. 2019, A.2).
+
+    Of a token that is rare, most gradients are small: all of them shorten its vector's product with
+    a common hidden state. With a shorter memory than BERT's (`beta_2`) Adam makes each of them as
+    large as others, and the vectors of rare tokens grow alike.
+    """
     total = options.max_steps or options.epochs * batches_an_epoch
     warmup = min(max(1, round(options.warmup_share * total)), total - 1)
     optimizer = adamw(
         training_run.schedule(options.schedule, options.learning_rate, warmup, total),
         weight_decay=options.weight_decay,
+        beta_2=0.999,
+        epsilon=1e-6,
         clip_norm=options.clip_norm,
     )
     if options.next_sentence:
@@ -137,10 +149,25 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
     return model
 
 
-def score(model: keras.Model, batches: dict[str, ExampleBatches]) -> dict[str, float]:
+def token_frequencies(train: ExampleBatches, vocab_size: int) -> np.ndarray:
+    """Share of each token among the masked ones of training, add-one smoothed: [vocab_size]."""
+    tokens, _ = labels_of(islice(train.batches(), COUNTED_BATCHES))
+    counts = np.bincount(tokens, minlength=vocab_size) + 1.0
+    return counts / counts.sum()
+
+
+def begin_with(frequencies: np.ndarray, model: keras.Model) -> None:
+    """Lets the model guess by the tokens' frequencies before it has learned anything.
+
+    Otherwise they are what it learns first, by moving the vectors of all rare tokens one way.
+    """
+    model.token_head.bias.assign(np.log(frequencies))
+
+
+def score(model: keras.Model, test: ExampleBatches, frequencies: np.ndarray) -> dict[str, float]:
     """What the model guesses of the test texts, beside what counting tokens would."""
-    labels = {split: split_labels(batches[split]) for split in ("train", "test")}
-    found = model.evaluate(batches["test"].dataset, verbose=0, return_dict=True)
+    tokens, follows = labels_of(test.batches())
+    found = model.evaluate(test.dataset, verbose=0, return_dict=True)
     both = isinstance(model, BertPretraining)
     loss = found["masked_tokens_token_loss" if both else "token_loss"]
     results = {
@@ -148,7 +175,9 @@ def score(model: keras.Model, batches: dict[str, ExampleBatches]) -> dict[str, f
             "masked_tokens_token_accuracy" if both else "token_accuracy"
         ],
         "masked_token_perplexity": perplexity(loss),
-    } | unigram_scores(labels["train"][0], labels["test"][0], model.config.vocab_size)
+        "unigram_accuracy": float(np.mean(tokens == frequencies.argmax())),
+        "unigram_perplexity": float(np.exp(-np.log(frequencies)[tokens].mean())),
+    }
     print(
         f"Test: accuracy of masked tokens {results['masked_token_accuracy']:.4f} (the commonest "
         f"token always: {results['unigram_accuracy']:.4f}), perplexity "
@@ -156,7 +185,6 @@ def score(model: keras.Model, batches: dict[str, ExampleBatches]) -> dict[str, f
         f"{results['unigram_perplexity']:.1f})"
     )
     if both:
-        follows = labels["test"][1]
         share = float(np.mean(follows == np.bincount(follows).argmax()))
         results["next_sentence_accuracy"] = found["next_sentence_token_accuracy"]
         results["next_sentence_chance"] = share
@@ -167,10 +195,10 @@ def score(model: keras.Model, batches: dict[str, ExampleBatches]) -> dict[str, f
     return results
 
 
-def split_labels(batches: ExampleBatches) -> tuple[np.ndarray, np.ndarray]:
-    """The masked tokens of an epoch, and its labels of next sentences (none without pairs)."""
+def labels_of(batches: Iterable[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarray]:
+    """The masked tokens of batches, and their labels of next sentences (none without pairs)."""
     tokens, follows = [], []
-    for _, labels in batches.batches():
+    for _, labels in batches:
         if isinstance(labels, dict):
             tokens.append(labels["masked_tokens"].ravel())
             follows.append(labels["next_sentence"])
@@ -179,17 +207,6 @@ def split_labels(batches: ExampleBatches) -> tuple[np.ndarray, np.ndarray]:
     tokens = np.concatenate(tokens)
     follows = np.concatenate(follows) if follows else np.zeros(0, np.int32)
     return tokens[tokens != 0], follows[follows != NO_ROW]
-
-
-def unigram_scores(train: np.ndarray, test: np.ndarray, vocab_size: int) -> dict[str, float]:
-    """Accuracy and perplexity of guessing by the tokens' frequencies in training, add-one
-    smoothed."""
-    counts = np.bincount(train, minlength=vocab_size) + 1.0
-    log_probabilities = np.log(counts / counts.sum())
-    return {
-        "unigram_accuracy": float(np.mean(test == counts.argmax())),
-        "unigram_perplexity": float(np.exp(-log_probabilities[test].mean())),
-    }
 
 
 def show_guesses(fill_mask: FillMask, test: TextDocuments, count: int = 5) -> None:

@@ -73,6 +73,12 @@ def test_pretraining_reports_scores_beside_what_counting_gives(pretrained):
     assert (pretrained.parent / "models" / "1" / "saved_model.pb").is_file()
 
 
+def test_pretraining_begins_with_what_counting_gives(pretrained):
+    """Four updates do not teach 600 tokens' frequencies: it has them from the start."""
+    results = json.loads((pretrained / "results.json").read_text())
+    assert results["masked_token_perplexity"] < 1.1 * results["unigram_perplexity"] < 300
+
+
 def test_a_pretrained_bert_guesses_and_embeds(pretrained, monkeypatch, capsys, tmp_path):
     guesses, nothing = ask(
         monkeypatch, capsys, ["The [MASK] is a value.", ""], tmp_path, "--model", str(pretrained)
