@@ -114,7 +114,8 @@ class SentencePieceTokenizer(Tokenizer):
         """Learns a vocabulary. The same texts and options always give the same model.
 
         Args:
-            texts: strings, or paths of UTF-8 files (plain or .gz), a text a line. Read once.
+            texts: strings, or paths of UTF-8 files (plain or .gz), a text a line. Read once. Of
+                more than 2,000,000 a random sample of so many is learned from, to bound memory.
             vocab_size: number of ids, the special ones (and 256 bytes) included.
             model_type: "bpe" or "unigram".
             byte_fallback: spell characters outside the vocabulary in bytes: nothing is unknown.

@@ -33,6 +33,8 @@ HAN_AND_OTHERS = re.compile(
     "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]|"
     "[^\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+# Of more sentences it learns from a sample: it holds them all in memory.
+MOST_SENTENCES = 2_000_000
 # Its sums depend on how the work is split, so this is fixed and not the machine's.
 THREADS = 16
 
@@ -71,6 +73,7 @@ def train_model(
         escapes, unescapes = Path(folder, "escapes.tsv"), Path(folder, "unescapes.tsv")
         escapes.write_text(ESCAPES)
         unescapes.write_text(UNESCAPES)
+        spm.set_random_generator_seed(1)  # the same sample each time
         try:
             spm.SentencePieceTrainer.train(
                 sentence_iterator=iter(sentences),
@@ -95,6 +98,8 @@ def train_model(
                 required_chars=BLANK,  # text without blanks must not make a blank cost three bytes
                 normalization_rule_tsv=str(escapes),
                 denormalization_rule_tsv=str(unescapes),
+                input_sentence_size=MOST_SENTENCES,
+                shuffle_input_sentence=True,  # a sample of all, not the first ones
                 max_sentence_length=32 * SENTENCE_CHARACTERS,
                 num_threads=THREADS,
                 minloglevel=2,

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from realdata import real_data
+from sentencepiece import sentencepiece_model_pb2 as model_pb2
 
-from keras_transformer.text import SentencePieceTokenizer
+from keras_transformer.text import SentencePieceTokenizer, sentencepiece_training
 
 train = SentencePieceTokenizer.train
 
@@ -48,6 +49,17 @@ def test_texts_are_read_once_and_as_a_stream():
     train(stream(), 290, hard_vocab_limit=False)
     assert read == list(range(500))
     assert most < 10
+
+
+def test_of_too_many_texts_a_sample_from_all_over_is_learned(monkeypatch):
+    monkeypatch.setattr(sentencepiece_training, "MOST_SENTENCES", 200)
+    texts = ["abab cdcd"] * 5000 + ["xyxy zwzw"] * 5000
+    models = [train(iter(texts), 320, hard_vocab_limit=False) for _ in range(2)]
+    assert models[0].model == models[1].model
+    counted = model_pb2.ModelProto.FromString(models[0].model).trainer_spec.input_sentence_size
+    assert counted == 200
+    for text in ("abab", "zwzw"):  # from the first half, and from the second
+        assert len(models[0].tokenize(text)) < len(text)
 
 
 def test_files_plain_and_zipped_are_read_by_line(tmp_path, corpus):
