@@ -5,7 +5,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
+from training_options import (
+    DeviceOptions,
+    TrainingOptions,
+    check_limits,
+    check_model_fields,
+    export_folder,
+)
 
 from keras_transformer.models import BertConfig
 
@@ -76,7 +82,7 @@ class TaskData:
 
 
 @dataclass
-class BertFinetuneOptions(TrainingOptions, TaskData):
+class BertFinetuneOptions(DeviceOptions, TrainingOptions, TaskData):
     """Fine-tunes a BERT for a task, scores it, and exports it."""
 
     learning_rate: float | None = None

@@ -4,7 +4,13 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kept_apart import check_kept_apart
-from training_options import TrainingOptions, check_limits, check_model_fields, export_folder
+from training_options import (
+    DeviceOptions,
+    TrainingOptions,
+    check_limits,
+    check_model_fields,
+    export_folder,
+)
 
 from keras_transformer.models import BertConfig
 
@@ -46,7 +52,7 @@ class PretrainingTexts:
 
 
 @dataclass
-class BertPretrainOptions(TrainingOptions, PretrainingTexts):
+class BertPretrainOptions(DeviceOptions, TrainingOptions, PretrainingTexts):
     """Pretrains a BERT, scores it on texts it has not seen, and exports it."""
 
     batch_size: int = 16

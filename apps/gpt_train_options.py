@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from kept_apart import check_kept_apart
 from training_options import (
+    DeviceOptions,
     TrainingOptions,
     check_amounts,
     check_finite,
@@ -149,7 +150,7 @@ class GptSamples:
 
 
 @dataclass
-class GptTrainOptions(TrainingOptions, GptSamples, GptTexts):
+class GptTrainOptions(DeviceOptions, TrainingOptions, GptSamples, GptTexts):
     """Trains a GPT on texts, scores it on those it has not seen, and exports it."""
 
     batch_size: int | None = None

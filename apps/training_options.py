@@ -34,7 +34,7 @@ class DeviceOptions:
 
 
 @dataclass
-class TrainingOptions(DeviceOptions):
+class TrainingOptions:
     """How long and how fast to train, and where the run goes."""
 
     batch_size: int = 32

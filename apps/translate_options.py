@@ -36,8 +36,8 @@ BUILTIN = {
 
 
 @dataclass
-class TranslateTrainOptions(DeviceOptions):
-    """Train a Transformer on pairs of texts, score it, and export it as a SavedModel."""
+class TranslationTraining:
+    """What to learn from, with what model and how, and where the run goes."""
 
     source: str | None = None
     """File of source texts, one a line (plain or .gz)."""
@@ -133,6 +133,11 @@ class TranslateTrainOptions(DeviceOptions):
     export: str | None = None
     """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
     name of --output."""
+
+
+@dataclass
+class TranslateTrainOptions(DeviceOptions, TranslationTraining):
+    """Train a Transformer on pairs of texts, score it, and export it as a SavedModel."""
 
     def __post_init__(self) -> None:
         if self.dataset is None and self.source is None:
