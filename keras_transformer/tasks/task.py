@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from numbers import Integral
 from pathlib import Path
@@ -21,6 +21,7 @@ import keras
 import tensorflow as tf
 
 from keras_transformer.models.config import ModelConfig
+from keras_transformer.tasks.saved_graph import forget_devices
 from keras_transformer.text.files import check_can_be_made, check_room
 
 CONFIG_FILE = "config.json"
@@ -29,6 +30,8 @@ ABOUT_FILE = "assets.extra/precision.json"  # TensorFlow leaves that folder to o
 
 # TensorFlow looks for a model's variables by a pattern: its path must not be one.
 _PATTERN_CHARACTERS = "*?[\\"
+
+_LAST_VERSION = 2**63 - 1
 
 
 class Task(tf.Module):
@@ -143,15 +146,27 @@ class Task(tf.Module):
 
     # Export.
 
-    def export(self, directory: str | os.PathLike[str], version: int | None = None) -> Path:
+    def export(
+        self,
+        directory: str | os.PathLike[str],
+        version: int | None = None,
+        *,
+        signatures: Mapping[str, Callable] | None = None,
+        add: Callable[[Path], None] | None = None,
+    ) -> Path:
         """Writes a SavedModel that takes text and gives text, for TensorFlow Serving.
 
         It computes in the precision of the model, and says in `assets.extra/precision.json` which
-        that is.
+        that is. It names no device: a server may have others than the machine that wrote it. It
+        is written under another name and then renamed, so that a server that watches the folder
+        never sees half a version.
 
         Args:
             directory: folder of the model, one sub-folder a version.
             version: a whole number; one more than the newest by default.
+            signatures: the functions that are served, by name; `signatures()` by default.
+            add: called with the folder of the version before it gets its name, to put more files
+                into it; where it fails, there is no new version.
 
         Returns:
             The folder of the version.
@@ -163,36 +178,38 @@ class Task(tf.Module):
         """
         directory = Path(directory)
         check_export_folder(directory)
-        if version is not None and not (isinstance(version, Integral) and version >= 1):
-            raise ValueError(f"A version must be a whole number, at least 1, not {version!r}.")
+        check_version(directory, version)
         directory.mkdir(parents=True, exist_ok=True)
-        if version in _versions(directory):
-            raise ValueError(f"{directory} has a version {version} already: give another number.")
         unfinished = Path(tempfile.mkdtemp(dir=directory, prefix=".exporting-"))
         try:
-            self._write_saved_model(unfinished)
+            self._write_saved_model(
+                unfinished, self.signatures() if signatures is None else signatures
+            )
+            if add is not None:
+                add(unfinished)
             unfinished.chmod(0o755)  # mkdtemp's folders are private; a server may be another user
             return _rename_to_version(unfinished, version)
         except BaseException:
             shutil.rmtree(unfinished, ignore_errors=True)
             raise
 
-    def _write_saved_model(self, path: Path) -> None:
+    def _write_saved_model(self, path: Path, signatures: Mapping[str, Callable]) -> None:
         # The Keras model itself stays out: what serving needs are the functions, the tokenizers
         # they use, and the raw variables (a server does not find those inside of Keras objects).
         served = tf.Module(name=type(self).__name__)
         served.parts = [part for part in self._parts().values() if isinstance(part, tf.Module)]
         served.model_variables = [variable.value for variable in self.model.variables]
-        for name, function in self.signatures().items():
+        for name, function in signatures.items():
             setattr(served, name, function)
         options = tf.saved_model.SaveOptions(
             experimental_variable_policy=tf.saved_model.experimental.VariablePolicy.NONE
         )
         try:
-            tf.saved_model.save(served, str(path), signatures=self.signatures(), options=options)
+            tf.saved_model.save(served, str(path), signatures=dict(signatures), options=options)
         except tf.errors.OpError as error:  # a full disk, say
             reason = re.sub(r"\{\{.*?\}\} | \[Op:\w+\]$", "", error.message)
             raise OSError(f"{path.parent}: the export cannot be written: {reason}.") from error
+        forget_devices(path)
         about = {"dtype": self.model.dtype_policy.name}
         (path / ABOUT_FILE).parent.mkdir(exist_ok=True)
         (path / ABOUT_FILE).write_text(json.dumps(about) + "\n", encoding="utf-8")
@@ -224,6 +241,32 @@ def check_export_folder(directory: str | os.PathLike[str]) -> None:
                 "pattern; export to a folder without it."
             )
     check_can_be_made(path, f"Nothing can be exported to {path}")
+
+
+def check_version(directory: str | os.PathLike[str], version: int | None) -> None:
+    """Refuses a version that no export can get; None, the next one, is always right.
+
+    Args:
+        directory: folder of the model, which need not be there.
+        version: the number.
+
+    Raises:
+        ValueError: when the version exists already, or is no whole number from 1 to 2**63 - 1,
+            which are those that a server knows.
+
+    >>> check_version("saved_models/translate", 0)
+    Traceback (most recent call last):
+    ValueError: A version must be a whole number, at least 1, not 0.
+    """
+    if version is None:
+        return
+    if not (isinstance(version, Integral) and version >= 1):
+        raise ValueError(f"A version must be a whole number, at least 1, not {version!r}.")
+    if version > _LAST_VERSION:
+        raise ValueError(f"A version must be at most {_LAST_VERSION}, not {version}.")
+    directory = Path(directory)
+    if directory.is_dir() and version in _versions(directory):
+        raise ValueError(f"{directory} has a version {version} already: give another number.")
 
 
 def _versions(directory: Path) -> list[int]:

@@ -38,6 +38,5 @@ def signature(model: Path, name: str) -> dict[str, tuple[str, list[int]]]:
 
 
 def devices(model: Path) -> set[str]:
-    """The devices that nodes ask for, but the CPU for reading the variables' values."""
-    reading = {"/device:CPU:0", "/device:CPU:*"}
-    return {node.device for node in nodes(model)} - {"", *reading}
+    """The devices that nodes ask for."""
+    return {node.device for node in nodes(model)} - {""}

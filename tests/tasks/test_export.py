@@ -140,7 +140,7 @@ def test_without_python_n_best_gives_fillers_for_a_blank(exported, c_serve):
 def quick_export(overfitted, monkeypatch):
     """Exports of which only the files' places matter."""
 
-    def write(path):
+    def write(path, _):
         (path / "saved_model.pb").write_bytes(b"a model")
 
     monkeypatch.setattr(overfitted, "_write_saved_model", write)
@@ -177,7 +177,7 @@ def test_an_impossible_version_is_refused(quick_export, tmp_path, version, words
 def write_while_another_export_ends(folder):
     """Writes a model during which version 1 appears, once."""
 
-    def write(path):
+    def write(path, _):
         (path / "saved_model.pb").write_bytes(b"mine")
         if not (folder / "1").exists():
             (folder / "1").mkdir()
