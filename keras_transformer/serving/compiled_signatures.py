@@ -8,8 +8,9 @@ import functools
 from types import MethodType
 from typing import Any
 
+import tensorflow as tf
+
 from keras_transformer.tasks import Task, TextGenerator, Translator
-from keras_transformer.tasks.graph_function import graph_function
 
 
 def compiled_signatures(task: Task) -> dict[str, Any]:
@@ -40,7 +41,7 @@ def compiled_signatures(task: Task) -> dict[str, Any]:
     twins = {}
     for name, function in task.signatures().items():
         method = MethodType(function.python_function.__func__, compiled)
-        twin = graph_function(method, input_signature=function.input_signature)
+        twin = tf.function(method, function.input_signature, autograph=False)
         if must_compile(twin):  # the scores of texts, say, need no search
             twins[f"{name}_xla"] = twin
     return twins
@@ -49,7 +50,6 @@ def compiled_signatures(task: Task) -> dict[str, Any]:
 def must_compile(function: Any) -> bool:
     """Whether a part of a function with an input signature runs by XLA only.
 
-    >>> import tensorflow as tf
     >>> fast = tf.function(lambda x: 2 * x, [tf.TensorSpec([None])], jit_compile=True)
     >>> must_compile(fast), must_compile(tf.function(lambda x: x, [tf.TensorSpec([None])]))
     (True, False)
