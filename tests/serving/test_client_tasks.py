@@ -1,0 +1,203 @@
+"""A client's answers are those of the task itself, for every task.
+
+The server is a stub, but behind it runs the real SavedModel of a small task.
+"""
+
+import importlib.util
+import math
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from serving.serving_stub import RestStub, StubModel, functions_of, grpc_stub
+
+from keras_transformer import tasks
+from keras_transformer.serving import Client, client_answers
+from keras_transformer.serving.client_requests import generation_columns
+from keras_transformer.tasks import GenerationOptions
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import small_exports
+import small_translators
+from small_berts import MASKED, TEXTS
+from small_generators import PROMPTS
+
+HAS_GRPC = importlib.util.find_spec("tensorflow_serving") is not None
+
+
+QUICK = ["translator"]
+OTHERS = ["answerer", "fill_mask", "classifier", "regression", "tagger", "embedder", "characters"]
+KINDS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def clients(kind):
+    """A client for REST and, where its packages are, one for gRPC."""
+    loaded = tf.saved_model.load(str(small_exports.export(kind)))
+    model = StubModel(kind.replace(" ", "-"), {1: functions_of(loaded.signatures)})
+    with RestStub(model) as stub, grpc_stub(model) if HAS_GRPC else nullcontext() as address:
+        options = {"model": model.name, "batch_size": 3, "timeout": 600}
+        addresses = [stub.url, *([address] if HAS_GRPC else [])]
+        yield [Client(address, **options) for address in addresses]
+
+
+def assert_like(found, expected):
+    """Equal, numbers nearly so: a batch of another size is rounded otherwise."""
+    if isinstance(expected, np.ndarray):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected), (found, expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_like(one, other)
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    else:
+        assert found == expected and type(found) is type(expected)
+
+
+def test_a_client_says_what_the_task_says(kind, clients):
+    task = small_exports.task(kind)
+    for client in clients:
+        assert client.task() == type(task).__name__
+        assert client.signatures().keys() == task.signatures().keys()
+        ASK[type(task)](client, task)
+    if HAS_GRPC:  # both ways exactly alike
+        rest, grpc = clients
+        signature = client.signatures()["serving_default"]
+        inputs = dict.fromkeys(signature.inputs, TEXTS)
+        one, other = (client.predict("serving_default", inputs) for client in (rest, grpc))
+        assert one == other
+
+
+def translator(client, task):
+    # The functions that were exported: `task.translate` would trace others.
+    found = small_translators.plain_outputs(task.n_best(tf.constant(TEXTS)))
+    expected = [
+        ([t for t, s in zip(texts, scores, strict=True) if s > -math.inf],
+         [s for s in scores if s > -math.inf], cut)
+        for texts, scores, cut in zip(*found.values(), strict=True)
+    ]  # fmt: skip
+    assert_like(client.translate(TEXTS, n_best=3), expected)
+    first = client.translate(TEXTS)
+    assert [translation.texts for translation in first] == [[text] for text in task(TEXTS)]
+    assert_like(first, [(texts[:1], scores[:1], cut) for texts, scores, cut in expected])
+    with pytest.raises(ValueError, match="gives 3 translations, not 4"):
+        client.translate(["a"], n_best=4)
+
+
+def fill_mask(client, task):
+    assert_like(client.fill_mask(MASKED), task(MASKED))
+
+
+def classifier(client, task):
+    for columns in ([TEXTS], [TEXTS, TEXTS[::-1]]):
+        expected = task.classify(*columns)
+        if not task.is_regression:
+            expected = [row._replace(scores=list(row.scores.values())) for row in expected]
+        assert_like(client.classify(*columns), expected)
+
+
+def tagger(client, task):
+    assert_like(client.tag(TEXTS), task(TEXTS))
+
+
+def answerer(client, task):
+    assert_like(client.answer(TEXTS, TEXTS[::-1]), task.answer(TEXTS, TEXTS[::-1]))
+
+
+def embedder(client, task):
+    assert client.embed(TEXTS).dtype == np.float32
+    assert_like(client.embed(TEXTS), task(TEXTS))
+    assert_like(client.token_vectors(TEXTS), task.token_vectors(TEXTS))
+
+
+def generator(client, task):
+    def served(generations):
+        return [
+            (found.text, found.full_text, found.score, found.truncated) for found in generations
+        ]
+
+    asked = {"max_new_tokens": 5, "temperature": 0.5, "top_k": 7, "top_p": 0.9, "seed": 3}
+    assert_like(client.generate(PROMPTS, **asked), served(task.generate(PROMPTS, **asked)))
+    assert len(client.generate(PROMPTS[:1])) == 1
+    scores = client.score(PROMPTS)
+    assert_like([score[:2] for score in scores], [tuple(score) for score in task.score(PROMPTS)])
+    for one, other in zip(scores, task.score(PROMPTS), strict=True):
+        assert one.perplexity == pytest.approx(other.perplexity, rel=1e-4, nan_ok=True)
+
+
+ASK = {
+    tasks.Translator: translator,
+    tasks.FillMask: fill_mask,
+    tasks.TextClassifier: classifier,
+    tasks.TokenTagger: tagger,
+    tasks.QuestionAnswerer: answerer,
+    tasks.TextEmbedder: embedder,
+    tasks.TextGenerator: generator,
+}
+
+
+def test_every_task_is_asked():
+    exported = {task for task in vars(tasks).values() if isinstance(task, type)}
+    exported = {task for task in exported if issubclass(task, tasks.Task)} - {tasks.Task}
+    assert set(ASK) == exported
+    assert set(client_answers.TASKS.values()) == {task.__name__ for task in exported}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Translation",
+        "Guesses",
+        "Classification",
+        "Regression",
+        "TaggedWord",
+        "Answer",
+        "Answers",
+        "TokenVectors",
+    ],
+)
+def test_answers_have_the_fields_of_the_tasks(name):
+    found, expected = (getattr(m, name, None) for m in (client_answers, tasks))
+    assert found._fields == expected._fields
+
+
+def test_answers_of_generators_have_the_fields_that_are_served():
+    served = client_answers.Generation._fields
+    assert set(served) == set(tasks.Generation._fields) - {"tokens", "finish_reason"}
+    assert client_answers.TextScore._fields == (*tasks.TextScore._fields, "truncated")
+    assert math.isnan(client_answers.TextScore(0.0, 0, False).perplexity)
+
+
+VALUES = [0, 1, -1, 0.5, 1.0, 2.0, 128, 10_000, 10_001, 2**31 - 1, 2**31, math.nan, math.inf, "1"]
+
+
+@pytest.mark.parametrize("name", ["max_new_tokens", "temperature", "top_k", "top_p", "seed"])
+def test_options_are_refused_as_python_refuses_them(name):
+    for value in VALUES:
+        refusals = []
+        for take in (lambda v: GenerationOptions(**{name: v}), lambda v: column(name, v)):
+            try:
+                take(value)
+                refusals.append(False)
+            except ValueError:
+                refusals.append(True)
+        assert refusals[0] == refusals[1], (name, value)
+
+
+def column(name, value):
+    return generation_columns(1, {name: value})
+
+
+def test_what_is_not_asked_for_is_as_the_options_have_it():
+    columns = generation_columns(1, {})
+    assert {name: [getattr(GenerationOptions(), name)] for name in columns} == columns
