@@ -13,6 +13,7 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.bert_task import BertTask, run_in_chunks
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -75,7 +76,7 @@ class FillMask(BertTask):
         self._guessable[[*tokenizer.special_ids, tokenizer.unk_id, self.mask_id]] = False
         self.top_k = min(int(top_k), int(self._guessable.sum()))
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        self.serving_default = tf.function(self._fill, input_signature=text)
+        self.serving_default = graph_function(self._fill, input_signature=text)
 
     def __call__(self, texts: Sequence[str]) -> list[Guesses]:
         """Guesses the first mask of each text.

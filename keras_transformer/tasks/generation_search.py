@@ -15,6 +15,7 @@ from keras_transformer.models import Gpt
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.generation_options import RowOptions
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.tasks.texts import valid_unicode
 from keras_transformer.tasks.token_spelling import TokenSpelling
@@ -249,7 +250,7 @@ class GenerationSearch:
         """The same by XLA: with 1, 2, 4, ... rows of 16, 32, 48, ... tokens and room for 16, 32,
         64, ... new ones."""
 
-        @tf.function(jit_compile=True)
+        @graph_function(jit_compile=True)
         def search(places: tf.Tensor, *texts: Any) -> Hypotheses:
             return self._search(*texts, room=tf.shape(places)[0])  # sizes come from shapes alone
 

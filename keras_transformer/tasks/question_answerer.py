@@ -12,6 +12,7 @@ import tensorflow as tf
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch
 from keras_transformer.tasks.bert_task import BertTask
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.span_search import IMPOSSIBLE
 from keras_transformer.tasks.texts import as_text_pairs
 from keras_transformer.text import Tokenizer
@@ -75,8 +76,8 @@ class QuestionAnswerer(BertTask):
         self.options = options
         self._search = AnswerSearch(model, self._inputs, options)
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in ("question", "context")]
-        self.serving_default = tf.function(self._answer, input_signature=texts)
-        self.n_best = tf.function(self._answer_n_best, input_signature=texts)
+        self.serving_default = graph_function(self._answer, input_signature=texts)
+        self.n_best = graph_function(self._answer_n_best, input_signature=texts)
 
     # In Python.
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 from keras_transformer.models import BertClassifier
 from keras_transformer.tasks.bert_inputs import BertBatch, cut, cut_pair
 from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_text_pairs, as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -74,8 +75,8 @@ class TextClassifier(BertTask):
             raise ValueError("The model gives one number (num_labels=1), which has no labels.")
         self.labels = None if labels is None else check_labels(labels, model)
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in ("text", "text_pair")]
-        self.serving_default = tf.function(self._classify_texts, input_signature=texts[:1])
-        self.pair = tf.function(self._classify_pairs, input_signature=texts)
+        self.serving_default = graph_function(self._classify_texts, input_signature=texts[:1])
+        self.pair = graph_function(self._classify_pairs, input_signature=texts)
 
     @property
     def is_regression(self) -> bool:

@@ -11,6 +11,7 @@ import tensorflow as tf
 from keras_transformer.models import BertEmbedder
 from keras_transformer.tasks.bert_inputs import cut
 from keras_transformer.tasks.bert_task import BertTask, run_in_chunks
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -57,8 +58,8 @@ class TextEmbedder(BertTask):
         tokens = [tokenizer.id_to_token(index) for index in range(tokenizer.vocab_size)]
         self._tokens = np.array([token.encode() for token in tokens], object)  # [vocab_size]
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        self.serving_default = tf.function(self._embed, input_signature=text)
-        self.tokens = tf.function(self._embed_tokens, input_signature=text)
+        self.serving_default = graph_function(self._embed, input_signature=text)
+        self.tokens = graph_function(self._embed_tokens, input_signature=text)
 
     # In Python.
 

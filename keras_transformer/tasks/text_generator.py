@@ -16,6 +16,7 @@ from keras_transformer.checks import check_whole
 from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks.generation_options import LARGEST, GenerationOptions, RowOptions
 from keras_transformer.tasks.generation_search import FINISH_REASONS, Found, GenerationSearch
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.stop_strings import StopStrings
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.text_scoring import TextScoring
@@ -110,9 +111,11 @@ class TextGenerator(Task):
         prompt = tf.TensorSpec([None], tf.string, name="prompt")
         served = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
         specs = [getattr(RowOptions.specs(), name) for name in served]
-        self.serving_default = tf.function(self._serve, input_signature=[prompt])
-        self.serving_generate = tf.function(self._serve_options, input_signature=[prompt, *specs])
-        self.serving_score = tf.function(
+        self.serving_default = graph_function(self._serve, input_signature=[prompt])
+        self.serving_generate = graph_function(
+            self._serve_options, input_signature=[prompt, *specs]
+        )
+        self.serving_score = graph_function(
             self._serve_score, input_signature=[tf.TensorSpec([None], tf.string, name="text")]
         )
 
@@ -248,7 +251,7 @@ class TextGenerator(Task):
         """Prompts, options and stop strings to what is found; traced once for all of them."""
         if (beam_size, jit_compile) not in self._functions:
             search = self._search(beam_size, jit_compile)
-            self._functions[beam_size, jit_compile] = tf.function(
+            self._functions[beam_size, jit_compile] = graph_function(
                 lambda prompts, options, transitions: search(prompts, options, transitions),
                 input_signature=[
                     tf.TensorSpec([None], tf.string),

@@ -11,6 +11,7 @@ from keras_transformer.generation.growth import FIRST_CAPACITY
 from keras_transformer.generation.loop import LoopState, TokenLoop
 from keras_transformer.tasks.generation_options import RowOptions
 from keras_transformer.tasks.generation_search import GenerationSearch, Progress
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.stop_strings import StopStrings
 
 
@@ -36,14 +37,14 @@ class TextStream:
         )
         # The text so far, its options, and the transitions of its stop strings.
         text, capacity = [progress, RowOptions.specs(), ids], tf.TensorSpec([], tf.int32)
-        self._start = tf.function(self._start_round, input_signature=[*text, capacity])
+        self._start = graph_function(self._start_round, input_signature=[*text, capacity])
         loop = tf.nest.map_structure(
             lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype),
             self._start.get_concrete_function().structured_outputs,
         )
-        self._step = tf.function(self._advance, input_signature=[*text, loop])
-        self._grow = tf.function(self._grown, input_signature=[loop, capacity])
-        self._finish = tf.function(self._after_round, input_signature=[*text, loop])
+        self._step = graph_function(self._advance, input_signature=[*text, loop])
+        self._grow = graph_function(self._grown, input_signature=[loop, capacity])
+        self._finish = graph_function(self._after_round, input_signature=[*text, loop])
 
     def __call__(self, prompt: tf.Tensor, options: RowOptions, stops: StopStrings) -> Iterator[str]:
         """Yields pieces of the new text; all together they are the whole.

@@ -12,6 +12,7 @@ from keras_transformer.data.tags import entities as entity_spans
 from keras_transformer.data.windows import word_windows
 from keras_transformer.models import BertTagger
 from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_texts, valid_unicode
 from keras_transformer.tasks.words import split_words
 from keras_transformer.text import Tokenizer
@@ -90,9 +91,9 @@ class TokenTagger(BertTask):
         check_at_least(1, stride=stride)
         self.stride = min(int(stride), self._room)  # a longer one would leave words out
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        self.serving_default = tf.function(self._tag_texts, input_signature=text)
+        self.serving_default = graph_function(self._tag_texts, input_signature=text)
         words = [tf.RaggedTensorSpec([None, None], tf.string, row_splits_dtype=tf.int64)]
-        self._words_function = tf.function(self._tag_words, input_signature=words)
+        self._words_function = graph_function(self._tag_words, input_signature=words)
 
     # In Python.
 

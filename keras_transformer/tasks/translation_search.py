@@ -12,6 +12,7 @@ from keras_transformer.checks import check_at_least, check_number_fields
 from keras_transformer.generation import Hypotheses, beam_search
 from keras_transformer.models import Transformer
 from keras_transformer.tasks.chunks import map_in_chunks
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import is_blank
 from keras_transformer.text import Tokenizer
 
@@ -178,7 +179,7 @@ class TranslationSearch:
     ) -> Hypotheses:
         """The same by XLA, with 1, 2, 4, ... or 64 rows of 16, 32, 48, ... source tokens."""
 
-        @tf.function(jit_compile=True)
+        @graph_function(jit_compile=True)
         def search(source: tf.Tensor, limits: tf.Tensor, alpha: tf.Tensor) -> Hypotheses:
             room = self._limit(tf.shape(source)[1])  # XLA wants all sizes from shapes alone
             return self._search(source, limits, n_best, alpha, room)

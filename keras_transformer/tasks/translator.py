@@ -13,6 +13,7 @@ import tensorflow as tf
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
@@ -76,8 +77,8 @@ class Translator(Task):
             model, self.source_tokenizer, self.target_tokenizer, self.options
         )
         text = [tf.TensorSpec([None], tf.string, name="text")]
-        self.serving_default = tf.function(self._translate, input_signature=text)
-        self.n_best = tf.function(self._translate_n_best, input_signature=text)
+        self.serving_default = graph_function(self._translate, input_signature=text)
+        self.n_best = graph_function(self._translate_n_best, input_signature=text)
         self._functions: dict[Any, tf.types.experimental.PolymorphicFunction] = {}
 
     def _check_fit(self) -> None:
@@ -211,7 +212,7 @@ class Translator(Task):
         options = dataclasses.replace(options, length_penalty=self.options.length_penalty)
         if (options, jit_compile) not in self._functions:
             search = dataclasses.replace(self._search, options=options, jit_compile=jit_compile)
-            self._functions[options, jit_compile] = tf.function(
+            self._functions[options, jit_compile] = graph_function(
                 lambda texts, alpha: search(texts, options.n_best, alpha),
                 input_signature=[tf.TensorSpec([None], tf.string), tf.TensorSpec([], tf.float32)],
             )
