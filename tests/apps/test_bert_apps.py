@@ -109,7 +109,12 @@ def few_rows(monkeypatch):
     [
         ("classify", "a moving story", "label"),
         ("tag", "Anna lives in Rome", "words"),
-        ("qa", "Where does Anna live?\tAnna lives in Rome.", "answers"),
+        pytest.param(
+            "qa",
+            "Where does Anna live?\tAnna lives in Rome.",
+            "answers",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_each_task_is_learned_from_a_pretrained_bert_and_asked(

@@ -4,6 +4,7 @@ import random
 
 import bert_finetune
 import bert_start
+import pytest
 from bert_finetune_options import BertFinetuneOptions
 from finetune_classify import Classify
 
@@ -25,6 +26,7 @@ def write_split(path, rows, seed):
     path.write_text("text\tlabel\n" + "".join(lines), encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_300_rows_of_three_labels_are_learned_with_the_defaults(tmp_path):
     for seed, (split, rows) in enumerate({"train": 300, "valid": 30, "test": 90}.items()):
         write_split(tmp_path / f"{split}.tsv", rows, seed)

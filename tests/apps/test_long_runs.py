@@ -31,6 +31,7 @@ def default_precision():
     keras.config.set_dtype_policy("float32")
 
 
+@pytest.mark.slow
 def test_sigterm_saves_and_ends_well_and_the_run_goes_on_as_if_there_was_none(
     corpus, monkeypatch, capsys
 ):

@@ -281,8 +281,8 @@ def test_memory_stays_bounded_and_level_over_epochs():
 
     before = resident_mb()
     peaks = []
-    for epoch in range(2):
+    for epoch in range(3):
         sampled = (resident_mb() for i, _ in enumerate(batches.batches(epoch)) if i % 20 == 0)
         peaks.append(max(sampled) - before)
     assert max(peaks) < 60
-    assert peaks[1] < peaks[0] + 15
+    assert peaks[2] < peaks[1] + 15  # the first one grows to what the process needs

@@ -4,12 +4,14 @@ import math
 from pathlib import Path
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from layers.fresh_process import report_of
 from models import berts
 from numpy.testing import assert_allclose
 
 
+@pytest.mark.slow
 def test_evaluation_keeps_no_logits_of_batches_that_are_over():
     """2,000 sentences of 64 tokens: all logits over 32,000 ids would be 16 GB."""
     report = report_of(Path(__file__).with_name("evaluate_big_vocabulary.py"))

@@ -75,7 +75,11 @@ def test_a_fresh_process_loads_them_all_and_says_the_same(tasks, expected, tmp_p
 
 
 @pytest.mark.parametrize(
-    "python", [pytest.param(None, id="this"), pytest.param("KERAS_TRANSFORMER_OLD_PYTHON")]
+    "python",
+    [
+        pytest.param(None, id="this"),
+        pytest.param("KERAS_TRANSFORMER_OLD_PYTHON", marks=pytest.mark.slow),
+    ],
 )
 def test_a_process_with_tensorflow_alone_says_the_same(tasks, expected, exports, python):
     if python and python not in os.environ:

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import math
 import os
 import stat
 
@@ -14,6 +13,7 @@ from small_translators import SOURCES, TARGETS, assert_same_answers, plain_outpu
 from tasks import processes
 
 from benchmarks import same_everywhere
+from keras_transformer.tasks.requests import NOTHING
 
 TEXTS = [*SOURCES, "", " ", "the dog drinks red tea", "x" * 500]
 
@@ -67,7 +67,11 @@ def test_a_server_may_read_the_files_as_another_user(exported):
 
 
 @pytest.mark.parametrize(
-    "python", [pytest.param(None, id="this"), pytest.param("KERAS_TRANSFORMER_OLD_PYTHON")]
+    "python",
+    [
+        pytest.param(None, id="this"),
+        pytest.param("KERAS_TRANSFORMER_OLD_PYTHON", marks=pytest.mark.slow),
+    ],
 )
 def test_a_process_with_tensorflow_alone_says_the_same(exported, expected, overfitted, python):
     if python and python not in os.environ:
@@ -132,7 +136,7 @@ def test_without_python_n_best_gives_fillers_for_a_blank(exported, c_serve):
     (outputs,) = c_serve.ask(exported, "n_best", [{"text": ["red", " "]}])
     assert outputs["translations"][0][0] == "rot"
     assert outputs["translations"][1] == ["", "", ""]
-    assert outputs["scores"][1] == [0, -math.inf, -math.inf]
+    assert outputs["scores"][1] == [0, NOTHING, NOTHING]
     assert outputs["truncated"] == [False, False]
 
 

@@ -77,7 +77,10 @@ def test_chunks_of_few_rows_say_the_same(monkeypatch):
         assert_same(found, right)
 
 
-@pytest.mark.parametrize("options", [{"temperature": 0.9, "top_p": 0.9}, {"beam_size": 2}])
+@pytest.mark.parametrize(
+    "options",
+    [{"temperature": 0.9, "top_p": 0.9}, pytest.param({"beam_size": 2}, marks=pytest.mark.slow)],
+)
 def test_a_search_compiled_by_xla_says_the_same(options):
     options |= {"max_new_tokens": 14, "min_new_tokens": 14, "stop": ["ca"]}  # more than a window
     plain = SPELLING.generate(PROMPTS[2:5], **options)

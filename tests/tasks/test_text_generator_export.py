@@ -156,7 +156,11 @@ def test_the_graph_holds_nothing_that_a_server_lacks(exported):
 
 
 @pytest.mark.parametrize(
-    "python", [pytest.param(None, id="this"), pytest.param("KERAS_TRANSFORMER_OLD_PYTHON")]
+    "python",
+    [
+        pytest.param(None, id="this"),
+        pytest.param("KERAS_TRANSFORMER_OLD_PYTHON", marks=pytest.mark.slow),
+    ],
 )
 def test_a_process_with_tensorflow_alone_says_the_same(exported, expected, request_columns, python):
     if python and python not in os.environ:

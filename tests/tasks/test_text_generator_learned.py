@@ -10,6 +10,8 @@ from keras_transformer.tasks import GenerationOptions, TextGenerator
 from keras_transformer.text import CharacterTokenizer
 from keras_transformer.training import TokenCrossEntropy
 
+pytestmark = pytest.mark.slow
+
 # Of unequal lengths, and many completions begin alike.
 PAIRS = [(f"{n}+{n}=", f"it is {2 * n}" + "!" * (n % 3)) for n in range(1, 21)]
 

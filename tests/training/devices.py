@@ -1,8 +1,8 @@
 """Trains small models and writes what came of it: run with the devices as arguments.
 
-python devices.py FILE 1,2 quick     on one device, and on two replicas; just what a test needs
-python devices.py FILE 4 whole       on four replicas; every model in every way
-python devices.py FILE worker whole  as one of the workers of TF_CONFIG
+python devices.py FILE 1       on one device
+python devices.py FILE 4       on four replicas
+python devices.py FILE worker  as one of the workers of TF_CONFIG
 """
 
 import sys
@@ -20,6 +20,7 @@ from keras_transformer.models import (
     GptConfig,
     Transformer,
     TransformerConfig,
+    recompute_layers,
 )
 from keras_transformer.training import (
     AccumulatedGradients,
@@ -108,7 +109,11 @@ def dataset(batches: Callable[[], Iterator], repeat: int = 1) -> tf.data.Dataset
 
 
 def train(
-    strategy: tf.distribute.Strategy, name: str, parts: int | None = None, *, many: bool = True
+    strategy: tf.distribute.Strategy,
+    name: str,
+    parts: int | None = None,
+    *,
+    recompute: bool = False,
 ) -> dict:
     """What one update, and many, do to the weights, and the numbers reported."""
     step = None if parts is None else AccumulatedGradients(parts)
@@ -117,6 +122,7 @@ def train(
     def made(optimizer: keras.optimizers.Optimizer) -> tuple:
         set_seed(1)
         model, loss, metrics, batches = MODELS[name]()
+        recompute_layers(model, recompute)
         model.compile(optimizer, loss, metrics=metrics, weighted_metrics=[], train_step=step)
         model.build()
         return model, batches
@@ -128,9 +134,6 @@ def train(
     after = [b - a for b, a in zip(before, model.get_weights(), strict=True)]
     # (The state of a generator of dropout is no weight.)
     results["gradients"] = [g for g in after if g.dtype == np.float32]
-
-    if not many:
-        return results
 
     keras.config.set_dtype_policy("float64")
     with strategy.scope():
@@ -155,25 +158,22 @@ def write(path: str, results: dict[str, dict]) -> None:
     for key, result in results.items():
         arrays |= {f"{key}/gradients/{i}": g for i, g in enumerate(result["gradients"])}
         for kind in ("weights", "logs"):
-            arrays |= {f"{key}/{kind}/{n}": value for n, value in result.get(kind, {}).items()}
+            arrays |= {f"{key}/{kind}/{n}": value for n, value in result[kind].items()}
     np.savez(path, **arrays)
 
 
-def main(path: str, devices: str, extent: str) -> None:
-    whole = extent == "whole"
+def main(path: str, devices: str) -> None:
     results = {}
-    counts = devices.split(",")
-    # The first one makes the devices.
-    most = None if devices == "worker" else int(counts[-1])
-    largest = make_strategy("multiworker" if most is None else "mirrored", most)
-    for count in counts:
-        strategy = tf.distribute.get_strategy() if count == "1" else largest
-        for name in MODELS if whole else ("transformer", "bert"):
-            many = whole or (name == "transformer" and count != "worker")
-            results[f"{name}/{count}"] = train(strategy, name, many=many)
-            if whole or (name, count) == ("bert", "2"):  # the graph of parts takes long to make
-                results[f"{name}/{count}/parts"] = train(strategy, name, 3, many=whole)
-    if is_chief(largest):
+    if devices == "worker":
+        strategy = make_strategy("multiworker")
+    else:
+        strategy = make_strategy("one" if devices == "1" else "mirrored", int(devices))
+    for name in MODELS:
+        key = f"{name}/{devices}"
+        results[key] = train(strategy, name)
+        results[f"{key}/parts"] = train(strategy, name, 3)
+        results[f"{key}/recomputed"] = train(strategy, name, recompute=True)
+    if is_chief(strategy):
         write(path, results)
 
 

@@ -90,6 +90,21 @@ def test_clipping_and_adam_see_the_whole_gradient():
         np.testing.assert_allclose(other, one, atol=1e-6)
 
 
+@pytest.mark.slow
+def test_in_half_precision_with_its_loss_scale():
+    """Gradients as large as float16 takes: what is scaled must be scaled back, each part once."""
+    keras.config.set_dtype_policy("mixed_float16")
+    try:
+        whole = trained(None, TokenCrossEntropy(0.1))
+        parts = trained(AccumulatedGradients(3), TokenCrossEntropy(0.1))
+    finally:
+        keras.config.set_dtype_policy("float32")
+    for one, other in zip(whole[0], parts[0], strict=True):
+        assert np.abs(one).max() > 0.1
+        np.testing.assert_allclose(other, one, rtol=0, atol=2e-3 * np.abs(one).max())
+    assert parts[1]["loss"] == pytest.approx(whole[1]["loss"], rel=1e-3)
+
+
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="parts must be at least 1"):
         AccumulatedGradients(0)

@@ -6,35 +6,28 @@ import numpy as np
 import pytest
 from training import cluster
 
+pytestmark = pytest.mark.slow
+
 MODELS = ("transformer", "gpt", "bert")
-KEYS = [*MODELS, *(f"{model}/parts" for model in MODELS)]
+WAYS = ("", "/parts", "/recomputed")
+KEYS = [model + way for model in MODELS for way in WAYS]
 
 Results = dict[str, np.ndarray]
 
 
-def by_replicas(devices: str, extent: str, file: Path) -> Results:
-    cluster.finish([cluster.start("devices.py", file, devices, extent)])
+def by_replicas(count: int, file: Path) -> Results:
+    cluster.finish([cluster.start("devices.py", file, count)])
     return dict(np.load(file))
 
 
-def by_workers(count: int, extent: str, file: Path) -> Results:
-    cluster.finish(cluster.start_workers(count, "devices.py", file, "worker", extent))
+def by_workers(count: int, file: Path) -> Results:
+    cluster.finish(cluster.start_workers(count, "devices.py", file, "worker"))
     return dict(np.load(file))
-
-
-@pytest.fixture(scope="module")
-def replicas(tmp_path_factory) -> Results:
-    return by_replicas("1,2", "quick", tmp_path_factory.mktemp("replicas") / "results.npz")
-
-
-@pytest.fixture(scope="module")
-def two_workers(tmp_path_factory) -> Results:
-    return by_workers(2, "quick", tmp_path_factory.mktemp("workers") / "results.npz")
 
 
 @pytest.fixture(scope="module")
 def one_device(tmp_path_factory) -> Results:
-    return by_replicas("1", "whole", tmp_path_factory.mktemp("one") / "results.npz")
+    return by_replicas(1, tmp_path_factory.mktemp("one") / "results.npz")
 
 
 def part(results: Results, key: str) -> Results:
@@ -63,41 +56,24 @@ def assert_same_training(one: Results, other: Results) -> None:
         np.testing.assert_allclose(other[f"weights/{name}"], weight, rtol=0, atol=1e-7)
 
 
-def key(model: str, devices: str) -> str:
-    name, _, parts = model.partition("/")
-    return f"{name}/{devices}" + (parts and f"/{parts}")
+def key(model: str, devices: int | str) -> str:
+    name, _, way = model.partition("/")
+    return f"{name}/{devices}" + (way and f"/{way}")
 
 
-@pytest.mark.parametrize("model", ["transformer", "bert", "bert/parts"])
-def test_two_replicas_compute_what_one_device_does(replicas, model):
-    one = part(replicas, key(model.removesuffix("/parts"), "1"))
-    other = part(replicas, key(model, "2"))
-    assert_same_gradients(one, other)
-    if model == "transformer":
-        assert_same_training(one, other)
-
-
-@pytest.mark.parametrize("model", ["transformer", "bert"])
-def test_two_workers_compute_what_one_device_does(replicas, two_workers, model):
-    one, other = part(replicas, f"{model}/1"), part(two_workers, f"{model}/worker")
-    assert_same_gradients(one, other)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("count", ["2", "4"])
+@pytest.mark.parametrize("count", [2, 4])
 def test_replicas_train_every_model_as_one_device_does(one_device, tmp_path, count):
-    found = by_replicas(count, "whole", tmp_path / "results.npz")
+    found = by_replicas(count, tmp_path / "results.npz")
     for model in KEYS:
-        one, other = part(one_device, key(model.removesuffix("/parts"), "1")), key(model, count)
+        one, other = part(one_device, key(model.partition("/")[0], 1)), key(model, count)
         assert_same_gradients(one, part(found, other))
         assert_same_training(one, part(found, other))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_workers_train_every_model_as_one_device_does(one_device, tmp_path, count):
-    found = by_workers(count, "whole", tmp_path / "results.npz")
+    found = by_workers(count, tmp_path / "results.npz")
     for model in KEYS:
-        one, other = part(one_device, key(model.removesuffix("/parts"), "1")), key(model, "worker")
+        one, other = part(one_device, key(model.partition("/")[0], 1)), key(model, "worker")
         assert_same_gradients(one, part(found, other))
         assert_same_training(one, part(found, other))

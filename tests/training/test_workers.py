@@ -23,6 +23,7 @@ def one_device(tmp_path_factory):
     return np.load(folder / "weights.npy")
 
 
+@pytest.mark.slow
 def test_workers_that_are_killed_or_stopped_go_on_to_the_weights_of_one_device(
     one_device, tmp_path
 ):
