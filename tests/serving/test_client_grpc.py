@@ -5,7 +5,7 @@ import socket
 
 import numpy as np
 import pytest
-from serving.serving_stub import Fault, StubModel, echo, grpc_stub
+from serving_stub import Fault, StubModel, echo, grpc_stub
 
 from keras_transformer.serving import (
     Client,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from serving.serving_stub import Answer, Fault, RestStub, StubModel, echo
+from serving_stub import Answer, Fault, RestStub, StubModel, echo
 
 from keras_transformer.serving import (
     Client,

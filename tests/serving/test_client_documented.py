@@ -1,0 +1,97 @@
+"""The requests that the page about serving shows are such as the signatures take."""
+
+import ast
+import inspect
+import json
+import re
+from pathlib import Path
+
+import pytest
+import small_exports
+from serving_stub import PREDICT, Function, columns_of, value_of
+
+from keras_transformer.serving import Client
+
+PAGE = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(
+    r"cli run --dir saved_models/(\w+)/1 --tag_set serve --signature_def (\w+)[\s\\]*"
+    r"--input_exprs[\s\\]*'([^']*)'",
+    PAGE,
+)
+REQUESTS = re.findall(r"curl -d '([^']*)'[\s\\]*localhost:8501(/v1/\S+)", PAGE)
+KINDS = {
+    "translate": "translator",
+    "classify": "classifier",
+    "tag": "tagger",
+    "qa": "answerer",
+    "bert": "fill_mask",
+    "embed": "embedder",
+    "gpt": "characters",
+}
+
+
+def request_of(body: str, path: str) -> tuple[str, str, dict]:
+    """Model, signature and the document of a request."""
+    request = json.loads(body)
+    return PREDICT.fullmatch(path)[1], request.get("signature_name", "serving_default"), request
+
+
+@pytest.mark.parametrize(("body", "path"), REQUESTS)
+def test_a_request_fits_its_signature(body, path):
+    model, signature, request = request_of(body, path)
+    function = small_exports.task(KINDS[model]).signatures()[signature]
+    specs = {spec.name: spec for spec in function.input_signature}
+    columns = columns_of(request, Function(None, specs, {}))
+    assert columns.keys() == specs.keys()
+    assert len({len(values) for values in columns.values()}) == 1
+    for name, values in columns.items():
+        for value in values:
+            value_of(value, specs[name].dtype)
+
+
+def test_every_signature_of_every_task_is_shown():
+    shown = {request_of(*found)[:2] for found in REQUESTS}
+    exported = {
+        (model, signature)
+        for model, kind in KINDS.items()
+        for signature in small_exports.task(kind).signatures()
+    }
+    assert shown == exported
+    assert '"instances"' in PAGE and '"inputs"' in PAGE
+
+
+def test_every_signature_is_run_by_tensorflows_own_command():
+    shown = {(model, signature): expressions for model, signature, expressions in COMMANDS}
+    for model, kind in KINDS.items():
+        for name, function in small_exports.task(kind).signatures().items():
+            parts = shown.pop((model, name)).split(";")
+            pairs = (part.split("=", 1) for part in parts)
+            found = {key: ast.literal_eval(value) for key, value in pairs}
+            assert found.keys() == {spec.name for spec in function.input_signature}
+            assert all(isinstance(values, list) for values in found.values())
+    assert not shown
+
+
+def test_clients_of_the_examples_have_the_methods_and_options():
+    blocks = re.findall(r"^```python no-run\n(.*?)^```", PAGE, re.S | re.M)
+    calls = [node for block in blocks for node in ast.walk(ast.parse(block))]
+    calls = [node for node in calls if isinstance(node, ast.Call)]
+    names = set()
+    for call in calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "Client":
+            values = [ast.literal_eval(part) for part in call.args]
+            options = {word.arg: ast.literal_eval(word.value) for word in call.keywords}
+            inspect.signature(Client).bind(*values, **options)
+        elif isinstance(call.func, ast.Attribute) and call.func.attr in vars(Client):
+            names.add(call.func.attr)
+            keywords = {word.arg: None for word in call.keywords}
+            method = getattr(Client, call.func.attr)
+            inspect.signature(method).bind(None, *call.args, **keywords)
+    assert {"translate", "answer", "generate"} <= names
+
+
+def test_all_methods_are_listed():
+    table = PAGE.split("| model of a | methods |")[1].split("\n\n")[0]
+    listed = set(re.findall(r"`(\w+)\(", table))
+    methods = {name for name in vars(Client) if not name.startswith("_")} - {"close"}
+    assert listed == methods
