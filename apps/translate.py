@@ -12,6 +12,7 @@ import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs
 from text_lines import in_chunks, lines_of
 
 from keras_transformer.tasks import Translation, Translator
+from keras_transformer.tasks.requests import NOTHING
 
 
 @dataclass
@@ -85,7 +86,7 @@ def open_saved_model(options: TranslateOptions, version: Path):
             strict=True,
         ):
             real = [(t.decode("utf-8"), float(s)) for t, s in zip(found, scores, strict=True)]
-            real = [(t, s) for t, s in real if s > float("-inf")][: options.n_best]
+            real = [(t, s) for t, s in real if s > NOTHING][: options.n_best]
             yield Translation([t for t, _ in real], [s for _, s in real], bool(cut))
 
     return translate

@@ -14,6 +14,8 @@ import numpy as np
 
 Outputs = dict[str, list]  # by name, each with one item a row
 
+NOTHING = -1e9  # the score of a place that holds nothing
+
 
 class Translation(NamedTuple):
     """Translations of one text, best first."""
@@ -169,7 +171,7 @@ def best_translations(n_best: int) -> Callable[[Outputs], list[Translation]]:
         for texts, scores, cut in _rows(outputs, "translations", "scores", "truncated"):
             if n_best > len(texts):
                 raise ValueError(f"The model gives {len(texts)} translations, not {n_best}.")
-            real = [pair for pair in zip(texts, scores, strict=True) if pair[1] > -math.inf]
+            real = [pair for pair in zip(texts, scores, strict=True) if pair[1] > NOTHING]
             kept = real[:n_best]
             found.append(Translation([text for text, _ in kept], [s for _, s in kept], cut))
         return found
@@ -210,7 +212,7 @@ def answers(outputs: Outputs) -> list[Answers]:
     found = []
     for has_answer, cut, *row in _rows(outputs, "has_answer", "truncated", *columns):
         spans = (Answer(*span) for span in zip(*row, strict=True))
-        real = [span for span in spans if span.score > -math.inf]
+        real = [span for span in spans if span.score > NOTHING]
         found.append(Answers(real, has_answer, cut))
     return found
 

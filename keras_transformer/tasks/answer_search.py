@@ -14,6 +14,7 @@ from keras_transformer.data.windows import best_window, stride_windows
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
 from keras_transformer.tasks.bert_task import run_in_chunks
+from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
 from keras_transformer.tasks.texts import is_blank, valid_unicode
 from keras_transformer.text.normalization import character_to_byte_offsets
@@ -34,6 +35,8 @@ class AnswerOptions:
     by an answer."""
     max_question_length: int | None = None
     """Most tokens of a question, which is cut beyond; half of a window, at most 64."""
+    max_context_length: int = 10_000
+    """Most tokens of a context, which is cut beyond: each window of it is a pass of the model."""
     max_answer_length: int | None = None
     """Most tokens of an answer; a quarter of a window, at most 30."""
     n_best: int = 5
@@ -55,6 +58,7 @@ class AnswerOptions:
             ("max_length", 12),
             ("stride", 1),
             ("max_question_length", 1),
+            ("max_context_length", 1),
             ("max_answer_length", 1),
             ("n_best", 1),
         ):
@@ -86,7 +90,7 @@ class FoundAnswers(NamedTuple):
     starts: tf.Tensor  # int32 [batch, n_best], first character
     ends: tf.Tensor  # int32 [batch, n_best], one past the last character
     has_answer: tf.Tensor  # bool [batch], whether the best exceeds the threshold
-    truncated: tf.Tensor  # bool [batch], whether the question was cut
+    truncated: tf.Tensor  # bool [batch], whether the question or the context was cut
 
 
 @dataclass(frozen=True)
@@ -99,12 +103,12 @@ class AnswerSearch:
 
     def __call__(self, questions: tf.Tensor, contexts: tf.Tensor, n_best: int) -> FoundAnswers:
         """Answers to questions `[batch]` in contexts `[batch]`."""
-        tf.debugging.assert_equal(
-            tf.size(questions), tf.size(contexts), "There must be as many questions as contexts."
-        )
+        questions, contexts = same_rows(question=questions, context=contexts)
         tokenizer, options = self.inputs.tokenizer, self.options
-        asked, truncated = cut(tokenizer.tokenize(questions), options.max_question_length)
-        tokens, starts, ends = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
+        asked, question_cut = cut(tokenizer.tokenize(questions), options.max_question_length)
+        read = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
+        tokens, context_cut = cut(read[0], options.max_context_length)
+        starts, ends = (part[:, : options.max_context_length] for part in read[1:])
         spans = self.spans(asked, tokens, n_best)
         blank = is_blank(questions) | is_blank(contexts)  # [batch]
         scores = tf.where(blank[:, None], IMPOSSIBLE, spans.scores)  # [batch, n_best]
@@ -118,7 +122,7 @@ class AnswerSearch:
             starts=starts,
             ends=ends,
             has_answer=scores[:, 0] > (IMPOSSIBLE if threshold is None else threshold),
-            truncated=truncated,
+            truncated=question_cut | context_cut,
         )
 
     def spans(self, questions: tf.RaggedTensor, contexts: tf.RaggedTensor, n_best: int) -> Spans:

@@ -13,6 +13,7 @@ from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import NOTHING, finite
 from keras_transformer.tasks.span_search import IMPOSSIBLE
 from keras_transformer.tasks.texts import as_text_pairs
 from keras_transformer.text import Tokenizer
@@ -39,17 +40,20 @@ class Answers(NamedTuple):
     has_answer: bool
     """Whether there is an answer, by the threshold of the options."""
     truncated: bool
-    """Whether the question was longer than allowed."""
+    """Whether the question or the context was longer than allowed."""
 
 
 class QuestionAnswerer(BertTask):
     """Finds the part of a context that answers a question.
 
     A long context is read in windows, a bounded number of them at a time, so that it costs time
-    and not memory. An answer is an exact slice of the context, its score the sum of the scores of
-    its start and its end less that of there being no answer. (The latter is the lowest of all
-    windows, as many of them do not hold the answer.) With a blank question or context, and where
-    the score does not exceed the threshold, the answer is empty and ``has_answer`` false.
+    and not memory; of a very long one (`AnswerOptions.max_context_length`) the beginning is read,
+    which is reported (`truncated`).
+
+    An answer is an exact slice of the context, its score the sum of the scores of its start and its
+    end less that of there being no answer. (The latter is the lowest of all windows, as many of
+    them do not hold the answer.) With a blank question or context, and where the score does not
+    exceed the threshold, the answer is empty and ``has_answer`` false.
 
     Args:
         model: the span model.
@@ -104,7 +108,7 @@ class QuestionAnswerer(BertTask):
                 [
                     Answer(text.decode("utf-8"), start, end, score)
                     for text, start, end, score in zip(*(c[row] for c in columns), strict=True)
-                    if score > IMPOSSIBLE
+                    if score > NOTHING
                 ],
                 bool(has_answer),
                 bool(truncated),
@@ -115,7 +119,8 @@ class QuestionAnswerer(BertTask):
     # In the graph.
 
     def signatures(self) -> dict[str, Any]:
-        """`serving_default`: the best answer; `n_best`: several of them."""
+        """`serving_default`: the best answer; `n_best`: several of them, and where there are fewer,
+        empty ones with the score -1e9."""
         return {"serving_default": self.serving_default, "n_best": self.n_best}
 
     def _answer(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -131,7 +136,8 @@ class QuestionAnswerer(BertTask):
         }
 
     def _answer_n_best(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
-        return self._search(question, context, self.options.n_best)._asdict()
+        found = self._search(question, context, self.options.n_best)
+        return found._replace(scores=finite(found.scores))._asdict()
 
     # Saving.
 

@@ -11,6 +11,7 @@ from keras_transformer.models import BertClassifier
 from keras_transformer.tasks.bert_inputs import BertBatch, cut, cut_pair
 from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.texts import as_text_pairs, as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -137,6 +138,7 @@ class TextClassifier(BertTask):
         return self._classify(self._inputs.single(tokens), truncated, is_blank(text))
 
     def _classify_pairs(self, text: tf.Tensor, text_pair: tf.Tensor) -> dict[str, tf.Tensor]:
+        text, text_pair = same_rows(text=text, text_pair=text_pair)
         first, second, truncated = cut_pair(
             self.tokenizer.tokenize(text), self.tokenizer.tokenize(text_pair), self.max_length - 3
         )

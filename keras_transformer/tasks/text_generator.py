@@ -17,6 +17,7 @@ from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks.generation_options import LARGEST, GenerationOptions, RowOptions
 from keras_transformer.tasks.generation_search import FINISH_REASONS, Found, GenerationSearch
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.stop_strings import StopStrings
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.text_scoring import TextScoring
@@ -51,6 +52,8 @@ class TextScore(NamedTuple):
     """Sum over the tokens (natural logarithm), the end of the text not among them."""
     tokens: int
     """Number of tokens scored."""
+    truncated: bool = False
+    """Whether the text has more tokens than are scored, 100,000: the others were left out."""
 
     @property
     def perplexity(self) -> float:
@@ -224,7 +227,8 @@ class TextGenerator(Task):
             ValueError: when ``texts`` is anything but a list of strings.
         """
         outputs = self.serving_score(as_texts(texts))
-        columns = (outputs[name].numpy().tolist() for name in ("log_probability", "tokens"))
+        names = ("log_probability", "tokens", "truncated")
+        columns = (outputs[name].numpy().tolist() for name in names)
         return [TextScore(*row) for row in zip(*columns, strict=True)]
 
     def truncated(self, prompts: Sequence[str]) -> list[bool]:
@@ -275,9 +279,13 @@ class TextGenerator(Task):
     # In the graph.
 
     def signatures(self) -> dict[str, Any]:
-        """`serving_default`: prompts, with the generator's options, its seed for every row;
-        `generate`: sampling (temperature 0: greedily) with options of each row's own, the others
-        being the generator's; `score`: log-probabilities of texts."""
+        """`serving_default`: prompts, with the generator's options; `generate`: sampling
+        (temperature 0: greedily) with options of each row's own, the others being the generator's;
+        `score`: log-probabilities of texts.
+
+        In `serving_default` every row has the generator's seed, as a server puts rows of several
+        requests together: a prompt gets the same text whenever it is asked, and whatever stands
+        beside it. Several texts of one prompt are had from `generate`, by several seeds."""
         return {
             "serving_default": self.serving_default,
             "generate": self.serving_generate,
@@ -298,13 +306,17 @@ class TextGenerator(Task):
         top_p: tf.Tensor,
         seed: tf.Tensor,
     ) -> dict[str, tf.Tensor]:
-        rows = RowOptions.alike(self.options, tf.shape(prompt)[0])._replace(
+        prompt, *given = same_rows(
+            prompt=prompt,
             max_new_tokens=max_new_tokens,
             temperature=temperature,
             top_k=top_k,
             top_p=top_p,
             seed=seed,
         )
+        names = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+        rows = RowOptions.alike(self.options, tf.shape(prompt)[0])
+        rows = rows._replace(**dict(zip(names, given, strict=True)))
         return _outputs(self._search(1)(prompt, rows, self._stops(self.options.stop).transitions))
 
     def _serve_score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -7,13 +7,16 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from keras_transformer.models import Gpt
-from keras_transformer.tasks.bert_inputs import slices
+from keras_transformer.tasks.bert_inputs import cut, slices
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.generation_search import TOKENS_AT_A_TIME
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.text import Tokenizer
 
 LOGITS_AT_A_TIME = 2**26  # 256 MiB of them
+
+MOST_TOKENS = 100_000
+"""No more tokens of a text are scored, the first ones."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +33,11 @@ class TextScoring:
     start_id: int | None
 
     def __call__(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """Sums of log-probabilities (float32), numbers of tokens (int32) and which texts did not
-        fit into one window (bool): all `[batch]`."""
+        """Sums of log-probabilities (float32), numbers of tokens (int32) and which texts have more
+        than `MOST_TOKENS` (bool): all `[batch]`."""
         window = Window(self.model.config.max_position_embeddings)
         tokens = started(self.tokenizer.tokenize(texts), self.start_id, None)  # [batch, (tokens)]
+        tokens, cut_off = cut(tokens, MOST_TOKENS + 1)
         scored = tf.maximum(tokens.row_lengths() - 1, 0)  # [batch]; the first has none before it
         beyond = tf.maximum(scored - window.size, 0)
         stride = window.size + 1 - window.kept
@@ -61,7 +65,7 @@ class TextScoring:
             (tf.TensorSpec([None], tf.float32),),
         )
         sums = tf.math.unsorted_segment_sum(sums, rows, tokens.nrows())
-        return sums, tf.cast(scored, tf.int32), beyond > 0
+        return sums, tf.cast(scored, tf.int32), cut_off
 
     def _sums(
         self, inputs: tf.Tensor, labels: tf.Tensor, known: tf.Tensor, lengths: tf.Tensor

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
@@ -46,7 +48,7 @@ class Entity(NamedTuple):
 
 
 class TokenTagger(BertTask):
-    """Tags every word of a text, however long that is.
+    """Tags every word of a text, also of one that is far longer than the model takes.
 
     Words are cut by the rule of `words.split_words`, or come cut already (`tag_words`). Each word
     is cut into tokens by itself, and its tag is that of its first token; a word of which the
@@ -63,6 +65,8 @@ class TokenTagger(BertTask):
             default.
         stride: tokens from the start of a window to that of the next, at most a whole window;
             three quarters of one by default. Where whole words do not fit it may be more.
+        max_words: most words of a text, of which the first ones are tagged. (All answers to a
+            request are as wide as the longest.)
 
     Raises:
         ValueError: when model and tokenizer do not have the same ids, when there are not as many
@@ -82,13 +86,15 @@ class TokenTagger(BertTask):
         labels: Sequence[str],
         max_length: int | None = None,
         stride: int | None = None,
+        max_words: int = 10_000,
     ):
         super().__init__(model, tokenizer, max_length, name="token_tagger")
         self.labels = check_labels(labels, model)
         self._room = self.max_length - 2
         stride = self._room - self._room // 4 if stride is None else stride
-        check_whole(stride=stride)
-        check_at_least(1, stride=stride)
+        check_whole(stride=stride, max_words=max_words)
+        check_at_least(1, stride=stride, max_words=max_words)
+        self.max_words = int(max_words)
         self.stride = min(int(stride), self._room)  # a longer one would leave words out
         text = [tf.TensorSpec([None], tf.string, name="text")]
         self.serving_default = graph_function(self._tag_texts, input_signature=text)
@@ -98,12 +104,18 @@ class TokenTagger(BertTask):
     # In Python.
 
     def __call__(self, texts: Sequence[str]) -> list[list[TaggedWord]]:
-        """The words of each text with their tags.
+        """The words of each text with their tags; warns of texts with more than `max_words`.
 
         Raises:
             ValueError: when ``texts`` is anything but a list of strings.
         """
         outputs = self.serving_default(as_texts(texts))
+        if cut := np.flatnonzero(outputs["truncated"]).tolist():
+            warnings.warn(
+                f"{len(cut)} of the texts, the first of them texts[{cut[0]}], have more than "
+                f"max_words={self.max_words} words: what follows is not tagged.",
+                stacklevel=2,
+            )
         names = ("words", "tags", "starts", "ends", "scores")
         columns = [outputs[name].numpy().tolist() for name in names]
         return [
@@ -154,15 +166,18 @@ class TokenTagger(BertTask):
     # In the graph.
 
     def signatures(self) -> dict[str, Any]:
-        """`serving_default`: words, tags, places and probabilities."""
+        """`serving_default`: words, tags, places and probabilities of at most `max_words`."""
         return {"serving_default": self.serving_default}
 
     def _tag_texts(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        words, starts, ends = split_words(text)  # [batch, (words)] each
+        found = split_words(text)  # [batch, (words)] each
+        truncated = found.words.row_lengths() > self.max_words  # [batch]
+        words, starts, ends = (part[:, : self.max_words] for part in found)
         tags, scores = self._tag_words(words)
         outputs = {"words": words, "tags": tags, "starts": starts, "ends": ends, "scores": scores}
         dense = {name: part.to_tensor(shape=[None, None]) for name, part in outputs.items()}
-        return dense | {"length": tf.cast(words.row_lengths(), tf.int32)}
+        length = tf.cast(words.row_lengths(), tf.int32)  # [batch]
+        return dense | {"length": length, "truncated": truncated}
 
     def _tag_words(self, words: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Tags and their probabilities, `[batch, (words)]` each, of words `[batch, (words)]`."""
@@ -219,7 +234,12 @@ class TokenTagger(BertTask):
         return {"num_labels": self.model.num_labels}
 
     def _options(self) -> dict[str, Any]:
-        return {"labels": list(self.labels), "max_length": self.max_length, "stride": self.stride}
+        return {
+            "labels": list(self.labels),
+            "max_length": self.max_length,
+            "stride": self.stride,
+            "max_words": self.max_words,
+        }
 
 
 def entities_of(text: str, words: Sequence[TaggedWord]) -> list[Entity]:

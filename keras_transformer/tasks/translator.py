@@ -14,6 +14,7 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import finite
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
@@ -221,7 +222,8 @@ class Translator(Task):
     # In the graph.
 
     def signatures(self) -> dict[str, Any]:
-        """`serving_default`: the best translation; `n_best`: several of them, with scores."""
+        """`serving_default`: the best translation; `n_best`: several of them, with scores. Where a
+        text has fewer, empty ones with the score -1e9 follow."""
         return {"serving_default": self.serving_default, "n_best": self.n_best}
 
     def _translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -234,7 +236,11 @@ class Translator(Task):
 
     def _translate_n_best(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._search(text, n_best=self.options.n_best)
-        return {"translations": found.texts, "scores": found.scores, "truncated": found.truncated}
+        return {
+            "translations": found.texts,
+            "scores": finite(found.scores),
+            "truncated": found.truncated,
+        }
 
     # Saving.
 

@@ -10,9 +10,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "tasks"))
-
 import small_berts
 import small_generators
 import small_translators

@@ -7,9 +7,8 @@ import json
 import subprocess
 
 import pytest
+import small_exports
 import tensorflow as tf
-
-from serving import small_exports
 
 SPECS = {
     "text": tf.TensorSpec([None], tf.string),

@@ -13,6 +13,7 @@ from small_berts import strings
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks import AnswerOptions, QuestionAnswerer
 from keras_transformer.tasks.answer_search import slices_of_texts
+from keras_transformer.tasks.requests import NOTHING
 from keras_transformer.tasks.span_search import best_spans
 
 CLS, SEP = 2, 3
@@ -184,13 +185,13 @@ def test_blank_texts_have_no_answer(answerer, question, context):
     }  # fmt: skip
     assert other["has_answer"]
     row, _ = small_berts.ask(answerer.n_best, **columns)
-    assert row["answers"] == [""] * 6 and set(row["scores"]) == {-math.inf}
+    assert row["answers"] == [""] * 6 and set(row["scores"]) == {NOTHING}
     assert answerer.answer([question], [context])[0] == ([], False, False)
 
 
 def test_fewer_spans_than_asked_for_are_filled_up(answerer):
     (row,) = small_berts.ask(answerer.n_best, question=["who?"], context=["a dog"])
-    assert row["answers"][3:] == [""] * 3 and row["scores"][3:] == [-math.inf] * 3
+    assert row["answers"][3:] == [""] * 3 and row["scores"][3:] == [NOTHING] * 3
     assert sorted(row["answers"][:3]) == ["a", "a dog", "dog"]
 
 
@@ -213,6 +214,17 @@ def test_a_question_over_its_limit_is_cut_and_reported(answerer):
     (exact, cut) = answerer.answer(["dog " * 8, "dog " * 30], [context] * 2)
     assert (exact.truncated, cut.truncated) == (False, True)
     small_berts.assert_same([list(a) for a in cut.answers], [list(a) for a in exact.answers])
+
+
+def test_a_context_over_its_limit_is_cut_and_reported(answerer, eager):
+    short = dataclasses.replace(OPTIONS, max_context_length=20)
+    task = QuestionAnswerer(answerer.model, answerer.tokenizer, short)
+    exact, cut = "dog " * 20, "dog " * 21
+    whole, part = task.answer(["who?"] * 2, [exact, cut])
+    assert (whole.truncated, part.truncated) == (False, True)
+    small_berts.assert_same([list(a) for a in part.answers], [list(a) for a in whole.answers])
+    with pytest.raises(ValueError, match="max_context_length must be at least 1, not 0"):
+        dataclasses.replace(OPTIONS, max_context_length=0)
 
 
 def test_answers_are_exact_slices_of_what_was_given(answerer):
@@ -280,5 +292,5 @@ def test_windows_longer_than_the_model_takes_are_refused():
 def test_contexts_of_another_number_are_refused(answerer):
     with pytest.raises(ValueError, match="questions and contexts must be of one length, not 2 and"):
         answerer(["a", "b"], ["c"])
-    with pytest.raises(tf.errors.InvalidArgumentError, match="as many questions as contexts"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="question has 2, context has 1"):
         answerer.serving_default(strings(["a", "b"]), strings(["c"]))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-import tensorflow as tf
+from small_berts import eagerly
 from small_generators import KINDS, PROMPTS, WINDOW, SlowGenerator, generator, slow_generator
 
 from keras_transformer.tasks import TextGenerator
@@ -37,11 +37,16 @@ def test_a_text_scores_what_it_scored_as_it_was_generated():
         )
 
 
-def test_scoring_says_which_texts_did_not_fit_into_one_window():
-    texts = ["a" * WINDOW, "a" * (WINDOW + 1), ""]
-    outputs = SPELLING.serving_score(tf.constant(texts))
-    assert outputs["truncated"].numpy().tolist() == [False, True, False]
-    assert outputs["tokens"].numpy().tolist() == [WINDOW, WINDOW + 1, 0]
+def test_of_a_text_over_the_limit_the_first_tokens_are_scored(monkeypatch):
+    monkeypatch.setattr("keras_transformer.tasks.text_scoring.MOST_TOKENS", 2 * WINDOW)
+    limited = TextGenerator(SPELLING.model, SPELLING.tokenizer, SPELLING.options)
+    texts = ["ab" * WINDOW, "ab" * WINDOW + "the cat", ""]
+    with eagerly():
+        most, over, empty = limited.score(texts)
+    assert [most.truncated, over.truncated, empty.truncated] == [False, True, False]
+    assert most.tokens == over.tokens == 2 * WINDOW and empty.tokens == 0
+    assert over.log_probability == pytest.approx(most.log_probability, abs=1e-4)
+    assert most.log_probability == pytest.approx(SPELLING.score(texts)[0].log_probability, abs=1e-4)
 
 
 def test_without_a_start_the_first_token_is_not_scored():

@@ -224,6 +224,21 @@ def test_windows_may_lie_end_to_end(eager):
     assert len(task([" ".join(words)])[0]) == len(task.tag_words([words])[0]) == 40
 
 
+def test_of_a_text_with_too_many_words_the_first_are_tagged_and_it_is_reported(eager):
+    task = make(max_words=30)
+    words = many_words(40)
+    texts = [" ".join(words[:30]), " ".join(words), ""]
+    with pytest.warns(UserWarning, match=r"texts\[1\], have more than max_words=30 words"):
+        exact, cut, nothing = task(texts)
+    assert [each.word for each in cut] == [each.word for each in exact] == words[:30]
+    assert nothing == []
+    outputs = task.serving_default(small_berts.strings(texts))
+    assert outputs["truncated"].numpy().tolist() == [False, True, False]
+    assert outputs["words"].shape == (3, 30)
+    assert len(task.tag_words([words])[0]) == 40  # whoever gives words has bounded them
+    assert task._options()["max_words"] == 30
+
+
 @pytest.mark.parametrize("sentences", ["dog", ["dog"], [["dog", 3]]])
 def test_anything_but_lists_of_words_is_refused(tagger, sentences):
     with pytest.raises(ValueError, match="must be"):
