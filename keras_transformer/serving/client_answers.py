@@ -7,6 +7,7 @@ and of a task are equal. They need no TensorFlow.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -93,7 +94,7 @@ class Answers(NamedTuple):
     has_answer: bool
     """Whether there is an answer, by the model's threshold."""
     truncated: bool
-    """Whether the question was longer than allowed."""
+    """Whether the question or the context was longer than allowed."""
 
 
 class TokenVectors(NamedTuple):
@@ -129,7 +130,7 @@ class TextScore(NamedTuple):
     tokens: int
     """Number of tokens scored."""
     truncated: bool
-    """Whether the text did not fit into one window of the model."""
+    """Whether the text has more tokens than are scored."""
 
     @property
     def perplexity(self) -> float:
@@ -197,7 +198,13 @@ def classifications(outputs: Outputs) -> list[Classification] | list[Regression]
 
 
 def tagged_words(outputs: Outputs) -> list[list[TaggedWord]]:
-    """Of a `TokenTagger`."""
+    """Of a `TokenTagger`; warns of texts of which only the first words are tagged."""
+    if cut := sum(outputs.get("truncated", ())):
+        warnings.warn(
+            f"{cut} of {len(outputs['truncated'])} texts have more words than the model tags: "
+            "what follows is not tagged.",
+            stacklevel=4,  # where the client was asked
+        )
     columns = ("words", "tags", "starts", "ends", "scores")
     found = []
     for length, *row in _rows(outputs, "length", *columns):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -256,6 +257,30 @@ def test_another_task_is_told_by_its_outputs(client):
         client.translate(["a"], n_best=2)
     with pytest.raises(RequestRefused, match="Missing named input: text"):
         client.generate(["a"])
+
+
+def test_texts_that_were_not_tagged_whole_are_warned_of():
+    columns = dict.fromkeys(("words", "tags"), [["a"], ["b"]])
+    columns |= dict.fromkeys(("starts", "ends", "scores"), [[0], [0]]) | {"length": [1, 1]}
+    for truncated in ([False, False], [False, True]):
+        answer = json.dumps({"outputs": columns | {"truncated": truncated}})
+        with RestStub(respond=answering(200, answer)) as stub:
+            client = Client(stub.url, "tag")
+            if any(truncated):
+                with pytest.warns(UserWarning, match="1 of 2 texts have more words") as warned:
+                    client.tag(["a", "b"])
+                assert warned[0].filename == __file__
+            else:
+                with warnings.catch_warnings(action="error"):
+                    assert client.tag(["a", "b"])[1] == [("b", "b", 0, 0, 0)]
+
+
+def test_places_that_hold_nothing_are_left_out():
+    for nothing in ("-1e9", "-Infinity"):
+        found = f'{{"translations": [["b", ""]], "scores": [[-0.5, {nothing}]]'
+        answer = f'{{"outputs": {found}, "truncated": [false]}}}}'
+        with RestStub(respond=answering(200, answer)) as stub:
+            assert Client(stub.url, "m").translate(["a"], n_best=2) == [(["b"], [-0.5], False)]
 
 
 @pytest.mark.parametrize(
