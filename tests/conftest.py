@@ -15,18 +15,27 @@ gc.set_threshold(50_000, 5, 5)  # before TensorFlow is imported, which makes as 
 
 # Files that use the same tasks, traced and exported: one process runs them all.
 TOGETHER = {
-    f"tests/tasks/test_{name}.py": group
-    for group, names in {
-        "translators": ["translator", "export"],
-        "berts": ["bert_tasks", "berts_elsewhere"],
-        "text generators": [
-            "text_generator",
-            "text_generator_beams",
-            "text_generator_kinds_export",
-            "text_generator_scores",
-            "text_generator_texts",
-        ],
-    }.items()
+    f"tests/{folder}/test_{name}.py": group
+    for group, folder, names in (
+        ("translators", "tasks", ["translator", "export"]),
+        ("berts", "tasks", ["bert_tasks", "berts_elsewhere"]),
+        (
+            "text generators",
+            "tasks",
+            [
+                "text_generator",
+                "text_generator_beams",
+                "text_generator_kinds_export",
+                "text_generator_scores",
+                "text_generator_texts",
+            ],
+        ),
+        (
+            "exports",
+            "serving",
+            ["client_tasks", "concurrency", "fuzz", "no_devices", "operations", "proof"],
+        ),
+    )
     for name in names
 }
 
