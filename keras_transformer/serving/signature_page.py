@@ -139,7 +139,7 @@ def _provenance(found: Provenance) -> Iterator[str]:
         ("SHA-256 of the weights' file", found.weights_sha256),
         ("precision", found.precision),
         *((f"trained with `--{n.replace('_', '-')}`", value) for n, value in found.data.items()),
-        *((f"score {name}", value) for name, value in found.scores.items()),
+        *((f"result {name}", value) for name, value in found.scores.items()),
         ("exported by commit", found.commit),
         *((f"exported with {name}", version) for name, version in found.versions.items()),
     ]

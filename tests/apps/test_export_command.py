@@ -93,7 +93,7 @@ def test_a_run_becomes_the_next_version_with_a_page_about_it(command, run):
     page = (version / PAGE_FILE).read_text(encoding="utf-8")
     assert "/v1/models/labels:predict" in page
     assert "| trained with `--train` | reviews.tsv |" in page
-    assert "| score test.accuracy | 0.75 |" in page
+    assert "| result test.accuracy | 0.75 |" in page
     assert count_warmup(version) == 0
     with pytest.raises(SystemExit, match="has a version 1 already: give another number"):
         command("--model", run, "--version", 1)

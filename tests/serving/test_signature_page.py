@@ -234,7 +234,7 @@ def test_the_page_tells_of_the_run(run):
         exported, "tags", examples, provenance(small_exports.task("classifier"), run)
     )
     assert r"| trained with `--dataset` | tsv:a\|b.tsv |" in page  # the cell is whole
-    assert "| score test.bleu.value | 34.5 |" in page
+    assert "| result test.bleu.value | 34.5 |" in page
     assert f"| exported with tensorflow | {tf.__version__} |" in page
     assert f"| exported with keras_transformer | {keras_transformer.__version__} |" in page
     assert "| precision | float32 |" in page
@@ -246,7 +246,7 @@ def test_the_page_tells_of_the_run(run):
 def test_what_a_folder_does_not_say_is_said_to_be_unknown():
     page = page_of("classifier")
     assert "What it was trained on is not known" in page
-    assert "score" not in sections(page)["Where it comes from"]
+    assert "result" not in sections(page)["Where it comes from"]
 
 
 @pytest.mark.parametrize(
