@@ -33,7 +33,15 @@ TOGETHER = {
         (
             "exports",
             "serving",
-            ["client_tasks", "concurrency", "fuzz", "no_devices", "operations", "proof"],
+            [
+                "client_tasks",
+                "concurrency",
+                "fuzz",
+                "no_devices",
+                "operations",
+                "proof",
+                "proof_program",
+            ],
         ),
     )
     for name in names

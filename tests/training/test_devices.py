@@ -9,8 +9,7 @@ from training import cluster
 pytestmark = pytest.mark.slow
 
 MODELS = ("transformer", "gpt", "bert")
-WAYS = ("", "/parts", "/recomputed")
-KEYS = [model + way for model in MODELS for way in WAYS]
+KEYS = [*MODELS, *(f"{model}/parts" for model in MODELS), "transformer/recomputed"]
 
 Results = dict[str, np.ndarray]
 
