@@ -72,7 +72,12 @@ def open_saved_model(options: TranslateOptions, version: Path):
             "--length-penalty, --xla): give the folder of a run to choose it."
         )
     loaded = tf.saved_model.load(str(version))  # kept: it owns the variables
-    signature = loaded.signatures["n_best"]
+    signature = loaded.signatures.get("n_best")
+    if signature is None or "translations" not in signature.structured_outputs:
+        raise ValueError(
+            f"{options.model} has no signature n_best of a translator, which this command asks; it "
+            f"has {', '.join(sorted(loaded.signatures))}."
+        )
     most = signature.structured_outputs["scores"].shape[1]
     if options.n_best > most:
         raise ValueError(f"{options.model} gives {most} translations, not {options.n_best}.")

@@ -6,6 +6,7 @@ import sys
 
 import command_line
 import pytest
+import tensorflow as tf
 import translate
 
 from keras_transformer.tasks import Translation
@@ -48,6 +49,19 @@ def test_every_line_comes_out_in_its_place_however_many_are_blank(monkeypatch, c
 def test_bad_utf8_in_standard_input_is_refused_with_its_line(monkeypatch, capsys):
     with pytest.raises(SystemExit, match="standard input, line 2: byte 0xe9 at position 4"):
         echoed(monkeypatch, capsys, b"fine\ncaf\xe9\n")
+
+
+def test_a_saved_model_that_does_not_translate_is_refused(monkeypatch, tmp_path):
+    class Upper(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        def upper(self, text):
+            return {"text": tf.strings.upper(text)}
+
+    module = Upper()
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures={"n_best": module.upper})
+    monkeypatch.setattr(sys, "argv", ["translate.py", "--model", str(tmp_path)])
+    with pytest.raises(SystemExit, match="has no signature n_best of a translator.* it has n_best"):
+        command_line.run(translate.main)
 
 
 @pytest.mark.parametrize(("file", "sizes"), [(None, [1, 1, 1]), ("lines.txt", [3])])
