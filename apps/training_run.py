@@ -1,6 +1,7 @@
 """What training commands do around `fit`: schedule, limits, checkpoints, progress, results."""
 
 import atexit
+import dataclasses
 import json
 import math
 import os
@@ -11,12 +12,13 @@ import tempfile
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 import command_line
 import keras
+import tensorflow as tf
 import yaml
 
 from keras_transformer.models import recompute_layers
@@ -48,6 +50,11 @@ from keras_transformer.training.distribution import (
     wait_for_workers,
 )
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 
 def check_folders(options: Any) -> None:
     """Refuses to write over a run, or to train what could not be kept or exported in the end."""
@@ -68,6 +75,11 @@ def begin(options: Any) -> Iterator[None]:
     nowhere, and what they write to a temporary folder; a run that is resumed they copy there.
     """
     strategy = make_strategy(options.strategy, options.virtual_devices)
+    if strategy.num_replicas_in_sync > 1:
+        devices, workers = strategy.num_replicas_in_sync, count_workers(strategy)
+        on = f" of {workers} workers" if workers > 1 else ""
+        print(f"Training on {devices} devices{on}", flush=True)
+    check_same_options(options, strategy)
     if not is_chief(strategy):
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (until the end of the process)
         own = Path(tempfile.mkdtemp(prefix="keras_transformer_worker_"))
@@ -79,9 +91,55 @@ def begin(options: Any) -> Iterator[None]:
     set_seed(options.seed)
     if options.precision is not None:
         keras.config.set_dtype_policy(options.precision)
-    with strategy.scope(), lost_workers_explained(strategy):
+    with only_training_in(options.output), strategy.scope(), lost_workers_explained(strategy):
         yield
         wait_for_workers(strategy)  # one that leaves early looks to the others like a failure
+
+
+def check_same_options(options: Any, strategy: tf.distribute.Strategy) -> None:
+    """Refuses, on all workers, to train with workers that were given other options."""
+    if count_workers(strategy) == 1:
+        return
+    given = {
+        option.name: getattr(options, option.name)
+        for option in dataclasses.fields(options)
+        if option.name not in ("output", "export")  # which only the chief's are written to
+    }
+
+    def differs(value: Any) -> bool:
+        number = float(zlib.crc32(repr(value).encode()))
+        return any_worker(number != of_chief(number, strategy), strategy)
+
+    if differs(given):
+        flags = [f"--{name.replace('_', '-')}" for name, value in given.items() if differs(value)]
+        raise ValueError(
+            f"The workers were given different {' and '.join(flags)}; all need the same, or they "
+            "would not train one model."
+        )
+
+
+@contextmanager
+def only_training_in(output: str) -> Iterator[None]:
+    """Refuses a folder that another training writes to; the lock ends with the process, too."""
+    os.makedirs(output, exist_ok=True)
+    if fcntl is None:
+        yield
+        return
+    handle = os.open(output, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"Another training writes to {output}: wait for its end, or give another --output."
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+        with suppress(OSError):  # there is something in it
+            os.rmdir(output)
 
 
 def train_step(options: Any) -> AccumulatedGradients | None:

@@ -76,7 +76,7 @@ class DistributedTraining:
 
     def _maybe_symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
         # The one private method of Keras that is overridden in this package: there is no other way
-        # to have metrics made before the replicas are. tests/models/test_distributed.py says when
+        # to have metrics made before the replicas are. tests/training/test_strategies.py says when
         # Keras needs it no longer.
         strategy = self._distribute_strategy
         if strategy is None:

@@ -32,7 +32,8 @@ class AccumulatedGradients:
         parts: into how many parts the rows of a batch are divided, as evenly as they can be.
 
     Raises:
-        ValueError: for fewer than one part.
+        ValueError: for fewer than one part; in training, for losses of Keras that do not average
+            over rows, and for one `TokenCrossEntropy` object that stands for several outputs.
 
     >>> from keras_transformer.models import Gpt, GptConfig
     >>> from keras_transformer.training import TokenCrossEntropy
@@ -52,6 +53,7 @@ class AccumulatedGradients:
         variables = model.trainable_variables
         gradients: list[tf.Tensor | None] = [None] * len(variables)
         loss = None
+        _check(model.loss)
         counts = [
             (token_loss, token_loss.count(labels))
             for token_loss, labels in _token_losses(model.loss, y)
@@ -66,7 +68,8 @@ class AccumulatedGradients:
                     whole_batch.enter_context(token_loss.divided_by(count * share))
                 y_pred = model(x_, training=True)
                 part_loss = model.compute_loss(x_, y_, y_pred, weight_, training=True)
-                part_loss *= tf.cast(share, part_loss.dtype)
+                # A part without rows has no mean: it counts nothing, whatever its loss is.
+                part_loss = tf.math.multiply_no_nan(part_loss, tf.cast(share, part_loss.dtype))
                 scaled = model.optimizer.scale_loss(part_loss)
             new = tape.gradient(scaled, variables)
             gradients = [_add(g, n) for g, n in zip(gradients, new, strict=True)]
@@ -81,6 +84,23 @@ class AccumulatedGradients:
         replicas = tf.distribute.get_strategy().num_replicas_in_sync
         tracker.update_state(loss * replicas, sample_weight=rows)
         return {"loss": tracker.result()}
+
+
+def _check(loss: Any) -> None:
+    """Refuses losses of which parts do not add up to that of the batch."""
+    losses = tree.flatten(loss)
+    for one in losses:
+        if isinstance(one, TokenCrossEntropy):
+            if sum(other is one for other in losses) > 1:
+                raise ValueError(
+                    "AccumulatedGradients counts the tokens of each output: give each a "
+                    "TokenCrossEntropy of its own, not one object for several."
+                )
+        elif getattr(one, "reduction", "mean") in ("sum", "none", None):
+            raise ValueError(
+                f"AccumulatedGradients weighs parts by their rows, so losses must average over "
+                f"rows (reduction='sum_over_batch_size'); {one.name} has {one.reduction!r}."
+            )
 
 
 def _token_losses(loss: Any, y: Any) -> Iterator[tuple[TokenCrossEntropy, Any]]:

@@ -19,6 +19,9 @@ from keras_transformer.text.files import set_usual_mode
 
 _STATE = "state"
 _FORMAT = 1
+# What a file raises whose bytes are not those that were written: one bit makes it ask for a
+# compression that Python does not have.
+_WRONG_CONTENT = (ValueError, LookupError, TypeError, AttributeError, NotImplementedError)
 
 
 @dataclass(frozen=True)
@@ -114,17 +117,16 @@ def read_checkpoint(path: str | PathLike) -> Checkpoint:
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         content = json.loads(str(arrays.pop(_STATE)[()]))
-    except (OSError, KeyError, EOFError, zipfile.BadZipFile, ValueError) as error:
+        version, names = content["format"], content["names"]
+        if version == _FORMAT:
+            groups = {
+                group: [arrays[f"{group}/{index}"] for index in range(len(names[group]))]
+                for group in names
+            }
+            return Checkpoint(path, _with_arrays(content["state"], arrays), names, groups)
+    except (OSError, EOFError, zipfile.BadZipFile, *_WRONG_CONTENT) as error:
         raise ValueError(f"{path}: is not a whole training checkpoint ({error}).") from error
-    if content["format"] != _FORMAT:
-        raise ValueError(
-            f"{path}: has checkpoint format {content['format']}, this version reads {_FORMAT}."
-        )
-    groups = {
-        group: [arrays[f"{group}/{index}"] for index in range(len(names))]
-        for group, names in content["names"].items()
-    }
-    return Checkpoint(path, _with_arrays(content["state"], arrays), content["names"], groups)
+    raise ValueError(f"{path}: has checkpoint format {version}, this version reads {_FORMAT}.")
 
 
 def _keep_name(directory: Path) -> None:

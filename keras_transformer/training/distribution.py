@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Literal, get_args
@@ -48,7 +49,8 @@ def make_strategy(
             raise ValueError(
                 "strategy is multiworker, but the environment variable TF_CONFIG names no workers; "
                 'right would be {"cluster": {"worker": ["HOST:PORT", ...]}, "task": {"type": '
-                '"worker", "index": 0}} on the first of them.'
+                '"worker", "index": 0}} on the first of them; strategy "one" or "mirrored" is for '
+                "this machine alone."
             )
         return tf.distribute.MultiWorkerMirroredStrategy()
     devices = _virtual_devices(virtual_devices) if virtual_devices is not None else _gpus()
@@ -122,7 +124,10 @@ def lost_workers_explained(strategy: tf.distribute.Strategy) -> Iterator[None]:
         gone = isinstance(error, tf.errors.UnavailableError) or "Collective ops is" in error.message
         if count_workers(strategy) == 1 or not gone:
             raise
-        reason = error.message.strip().splitlines()[0]
+        lines = [line.strip() for line in error.message.splitlines() if line.strip()]
+        reason = next(
+            (line for line in lines if line != "Graph execution error:"), "no reason given"
+        )
         raise SystemExit(
             "Another worker is gone, and training cannot go on without it: start all workers "
             f"again, with --resume or TrainingCheckpoint.restore. ({reason})"
@@ -166,18 +171,35 @@ def _count_workers() -> int:
         return 0
     try:
         config = json.loads(text)
-        jobs = config.get("cluster", {})
-        addresses = [a for job in ("chief", "master", "worker") for a in jobs.get(job, [])]
+        jobs = {job: _addresses(names) for job, names in config.get("cluster", {}).items()}
         task = config.get("task", {})
-        known = task.get("index", -1) in range(len(jobs.get(task.get("type"), [])))
+        kind, index = task.get("type"), task.get("index")
     except (ValueError, AttributeError, TypeError) as error:
         raise ValueError(f"TF_CONFIG is no description of a cluster in JSON: {text}") from error
-    if len(addresses) > 1 and not known:
+    addresses = [a for job in ("chief", "master", "worker") for a in jobs.get(job, [])]
+    for address in addresses:
+        if not (isinstance(address, str) and re.fullmatch(r".+:\d+", address)):
+            raise ValueError(
+                f"TF_CONFIG names {address!r}; an address must be HOST:PORT, in a list such as "
+                '"worker": ["one.example.org:12345", "other.example.org:12345"].'
+            )
+        if addresses.count(address) > 1:
+            raise ValueError(f"TF_CONFIG names {address} twice; each worker has its own address.")
+    if addresses and (type(index) is not int or index not in range(len(jobs.get(kind, [])))):
         raise ValueError(
             f"TF_CONFIG does not say which of its tasks this process is: {text}; right would be "
             '"task": {"type": "worker", "index": 0} on the first worker, 1 on the second.'
         )
     return len(addresses)
+
+
+def _addresses(names: list | dict) -> list:
+    """A job's addresses, which TF_CONFIG has in a list, or by their numbers."""
+    if isinstance(names, dict):
+        return [names[number] for number in sorted(names, key=int)]
+    if not isinstance(names, list):
+        raise TypeError(f"{names!r} is no list of addresses")
+    return names
 
 
 def _gpus() -> list[str]:

@@ -62,6 +62,16 @@ def test_sigterm_saves_and_ends_well_and_the_run_goes_on_as_if_there_was_none(
     assert histories[0] == histories[1]
 
 
+def test_two_trainings_do_not_share_a_folder(corpus, monkeypatch):
+    options = TranslateTrainOptions(output=str(corpus / "run"))
+    with training_run.begin(options):
+        with pytest.raises(SystemExit, match="Another training writes to .*run: wait for its end"):
+            here(monkeypatch, "translate_train", flags(corpus, "run", 1))
+    with training_run.begin(options):  # it is free again
+        pass
+    assert not (corpus / "run").exists()  # nothing was written
+
+
 def test_a_run_that_goes_astray_ends_with_a_sentence_and_leaves_no_model(corpus, monkeypatch):
     arguments = [*flags(corpus, "run", 40), "--learning-rate", "1e30", "--clip-norm", "1e30"]
     with pytest.raises(SystemExit, match="The loss is .* after update .* of epoch 1") as end:

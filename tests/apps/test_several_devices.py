@@ -1,9 +1,16 @@
 """Training commands on several devices."""
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
+import command_line
 import pytest
 from apps.small_translations import flags, here, in_new_process, write_corpus
+
+from benchmarks.scaling import cluster
 
 
 @pytest.mark.slow
@@ -18,6 +25,26 @@ def test_two_devices_train_score_and_export_and_one_goes_on(tmp_path):
 
     in_new_process([*flags(tmp_path, "run", 8), "--resume", "--strategy", "one"])
     assert json.loads((tmp_path / "run" / "results.json").read_text())["updates"] == 8
+
+
+@pytest.mark.slow
+def test_workers_with_other_options_do_not_train_together(tmp_path):
+    write_corpus(tmp_path)
+    script = Path(command_line.__file__).with_name("translate_train.py")
+    workers = [
+        subprocess.Popen(
+            [sys.executable, script, *flags(tmp_path, "run", 4), "--strategy", "multiworker"]
+            + ["--clip-norm", clip_norm],
+            env={**os.environ, **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for clip_norm, environment in zip(("1", "2"), cluster(2), strict=True)
+    ]
+    for worker in workers:
+        _, errors = worker.communicate(timeout=900)
+        assert worker.returncode == 1
+        assert "The workers were given different --clip-norm; all need the same" in errors
 
 
 @pytest.mark.parametrize(

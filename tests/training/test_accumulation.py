@@ -66,6 +66,15 @@ def test_losses_of_keras_are_averaged_over_rows():
     assert_same(trained(None, loss), trained(AccumulatedGradients(3), loss))
 
 
+def test_parts_without_rows_count_nothing_in_a_loss_that_is_a_function():
+    def loss(labels, logits):
+        return keras.ops.mean(
+            keras.losses.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+        )
+
+    assert_same(trained(None, loss), trained(AccumulatedGradients(9), loss))
+
+
 def test_the_loss_itself_is_as_before_when_the_step_is_over():
     loss = TokenCrossEntropy()
     trained(AccumulatedGradients(2), loss)
@@ -108,6 +117,17 @@ def test_in_half_precision_with_its_loss_scale():
 def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="parts must be at least 1"):
         AccumulatedGradients(0)
+    keras_loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="sum")
+    with pytest.raises(ValueError, match="must average over rows .* has 'sum'"):
+        trained(AccumulatedGradients(2), keras_loss)
+    one = TokenCrossEntropy()
+    with pytest.raises(ValueError, match="a TokenCrossEntropy of its own"):
+        trained(
+            AccumulatedGradients(2),
+            {"head_0": one, "head_1": one},
+            labels=lambda tokens: {"head_0": tokens, "head_1": tokens},
+            outputs=2,
+        )
     with pytest.raises(ValueError, match="takes one loss for each output"):
         trained(
             AccumulatedGradients(2),

@@ -61,11 +61,23 @@ def test_a_file_that_was_cut_is_passed_over(share, begun, whole):
     assert names(begun) == [name(3), name(4)]
 
 
-def test_a_file_with_a_wrong_bit_is_passed_over(begun, whole):
+@pytest.mark.parametrize("where", ["middle", "compression"])
+def test_a_file_with_a_wrong_bit_is_passed_over(begun, whole, where):
     content = bytearray((begun / name(2)).read_bytes())
-    content[len(content) // 2] ^= 1
+    if where == "middle":
+        content[len(content) // 2] ^= 1
+    else:  # the last file of the archive asks for a compression that does not exist
+        content[content.rfind(b"PK\x01\x02") + 10] ^= 0x80
     (begun / name(2)).write_bytes(content)
     with pytest.warns(UserWarning, match="The one before it counts"):
+        tiny.assert_same_bits(train(begun, 4), whole)
+
+
+@pytest.mark.parametrize("content", [np.zeros(2), {"state": "[]"}, {"state": "{}"}])
+def test_files_of_other_kinds_are_passed_over(begun, whole, content):
+    with open(begun / name(2), "wb") as file:
+        np.savez(file, **content) if isinstance(content, dict) else np.save(file, content)
+    with pytest.warns(UserWarning, match=f"{name(2)}: is not a whole training checkpoint"):
         tiny.assert_same_bits(train(begun, 4), whole)
 
 

@@ -41,6 +41,24 @@ def test_without_devices_and_workers_there_is_one_device(monkeypatch):
             {"cluster": WORKERS, "task": {"type": "worker", "index": 2}},
             "does not say which of its tasks this process is",
         ),
+        ("auto", None, {"cluster": {"worker": "a:1"}}, "TF_CONFIG is no description of a cluster"),
+        (
+            "auto",
+            None,
+            {"cluster": {"worker": ["a", "b"]}},
+            "names 'a'; an address must be HOST:PORT",
+        ),
+        ("auto", None, {"cluster": {"worker": [1, 2]}}, "names 1; an address must be HOST:PORT"),
+        ("auto", None, {"cluster": {"worker": ["a:1", "a:1"]}}, "names a:1 twice"),
+        *(
+            (
+                "multiworker",
+                None,
+                {"cluster": {"worker": workers}, "task": {"type": "worker", "index": index}},
+                "does not say which of its tasks this process is",
+            )
+            for workers, index in ((["a:1"], 5), (["a:1", "b:1"], "0"), (["a:1", "b:1"], True))
+        ),
         (
             "auto",
             2,
