@@ -35,8 +35,6 @@ class AnswerOptions:
     by an answer."""
     max_question_length: int | None = None
     """Most tokens of a question, which is cut beyond; half of a window, at most 64."""
-    max_context_length: int = 10_000
-    """Most tokens of a context, which is cut beyond: each window of it is a pass of the model."""
     max_answer_length: int | None = None
     """Most tokens of an answer; a quarter of a window, at most 30."""
     n_best: int = 5
@@ -44,6 +42,8 @@ class AnswerOptions:
     no_answer_threshold: float | None = None
     """A score that does not exceed it is no answer; by default every context has an answer, as
     suits a model that was trained with answers only. 0 is natural for one that knows both."""
+    max_context_length: int = 10_000
+    """Most tokens of a context, which is cut beyond: each window of it is a pass of the model."""
 
     def __post_init__(self) -> None:
         check_whole(max_length=self.max_length)
