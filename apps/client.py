@@ -15,7 +15,7 @@ import command_line
 import gpt_generate
 from gpt_generators import seed_of_row
 from text_lines import in_chunks, lines_of
-from translate import format_lines
+from translate import print_translations
 
 from keras_transformer.serving import Client
 from keras_transformer.serving.client_answers import TextScore
@@ -97,7 +97,11 @@ def main() -> None:
         task = client.task()
         check_options(options, task)
         if task == "Translator":
-            translate_lines(client, options)
+            print_translations(
+                lambda texts: client.translate(texts, options.n_best),
+                in_chunks(lines_of(options.file), options.file, options.batch_size),
+                options.n_best,
+            )
         elif task == "TextGenerator":
             show = gpt_generate.show_scores if options.score else gpt_generate.show_texts
             show(options, ServedTexts(client, options))
@@ -133,24 +137,6 @@ def check_options(options: ClientOptions, task: str) -> None:
 def flags(names: list[str]) -> str:
     """Options as they stand on the command line."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in names)
-
-
-def translate_lines(client: Client, options: ClientOptions) -> None:
-    """Prints translations, as translate.py does."""
-    number = truncated = 0
-    for chunk in in_chunks(lines_of(options.file), options.file, options.batch_size):
-        for translation in client.translate(chunk, options.n_best):
-            number += 1
-            truncated += translation.truncated
-            for line in format_lines(number, translation, options.n_best):
-                print(line)
-        sys.stdout.flush()
-    if truncated:
-        print(
-            f"{truncated} of {number} lines were cut: the text is longer than the model takes, or "
-            "its translation than it may become.",
-            file=sys.stderr,
-        )
 
 
 def answer_lines(

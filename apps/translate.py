@@ -1,7 +1,7 @@
 """Translates a file or standard input line for line, with a run's model or a SavedModel."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,12 +37,21 @@ class TranslateOptions:
 def main() -> None:
     options = command_line.parse(TranslateOptions, __doc__, positional="file")
     translate = open_model(options)
+    print_translations(translate, in_chunks(lines_of(options.file), options.file), options.n_best)
+
+
+def print_translations(
+    translate: Callable[[list[str]], Iterable[Translation]],
+    chunks: Iterable[list[str]],
+    n_best: int,
+) -> None:
+    """Prints what lines are translated to, and in the end how many of them were cut."""
     number, truncated = 0, 0
-    for chunk in in_chunks(lines_of(options.file), options.file):
+    for chunk in chunks:
         for translation in translate(chunk):
             number += 1
             truncated += translation.truncated
-            for line in format_lines(number, translation, options.n_best):
+            for line in format_lines(number, translation, n_best):
                 print(line)
         sys.stdout.flush()
     if truncated:
