@@ -35,17 +35,12 @@ def part(results: Results, key: str) -> Results:
     return found
 
 
-def bound(values: np.ndarray) -> float:
-    """What rounding may change. (AdamW divides by gradients: where they are nearly nothing, by what
-    is little more than rounding.)"""
-    return 1e-6 * np.abs(values).max() + 1e-7
-
-
 def assert_same_gradients(one: Results, other: Results) -> None:
     one, other = part(one, "gradients"), part(other, "gradients")
     assert one.keys() == other.keys()
     for name, gradient in one.items():
-        assert np.abs(other[name] - gradient).max() <= bound(gradient), name
+        bound = 1e-6 * np.abs(gradient).max() + 1e-7
+        assert np.abs(other[name] - gradient).max() <= bound, name
     assert sum(np.abs(gradient).max() > 1e-3 for gradient in one.values()) > len(one) / 2
 
 
@@ -57,7 +52,7 @@ def assert_same_training(one: Results, other: Results) -> None:
         assert weight.dtype == np.float64
         if name.endswith("key/bias"):
             continue  # its gradient is zero but for rounding, which Adam makes as large as any
-        assert np.abs(other[f"weights/{name}"] - weight).max() <= bound(weight), name
+        np.testing.assert_allclose(other[f"weights/{name}"], weight, rtol=0, atol=1e-7)
 
 
 def key(model: str, devices: int | str) -> str:
