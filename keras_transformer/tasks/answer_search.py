@@ -13,7 +13,7 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.windows import best_window, stride_windows
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
-from keras_transformer.tasks.bert_task import run_in_chunks
+from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
 from keras_transformer.tasks.texts import is_blank, valid_unicode

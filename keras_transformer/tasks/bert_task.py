@@ -1,24 +1,17 @@
-"""What the tasks of BERT share: a tokenizer beside the model, limits, running in chunks."""
+"""What the tasks of BERT share: a tokenizer beside the model, limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import keras
-import tensorflow as tf
 
 from keras_transformer.checks import check_whole
 from keras_transformer.models import Bert, BertConfig
 from keras_transformer.tasks.bert_inputs import BertInputs
-from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.task import Task
 from keras_transformer.text import Tokenizer, load_tokenizer
-
-# What one pass of the model takes at most: attention's scores need width times as much memory.
-ROWS_AT_A_TIME = 64
-TOKENS_AT_A_TIME = 8192
 
 
 class BertTask(Task):
@@ -121,33 +114,3 @@ def check_labels(labels: Any, model: keras.Model) -> list[str]:
     if len(labels) != model.num_labels:
         raise ValueError(f"There are {len(labels)} labels, but the model has {model.num_labels}.")
     return labels
-
-
-def run_in_chunks(
-    function: Callable[..., tuple[tf.Tensor, ...]],
-    inputs: tuple[tf.Tensor, ...],
-    lengths: tf.Tensor,
-    outputs: tuple[tf.TensorSpec, ...],
-) -> tuple[tf.Tensor, ...]:
-    """`map_in_chunks` with as many rows at a time as make a bounded number of tokens.
-
-    Args:
-        function: takes tensors `[rows, ...]` and gives tensors `[rows, ...]`.
-        inputs: tensors `[batch, ...]`.
-        lengths: int32 `[batch]`, the tokens of each row.
-        outputs: shape and dtype of what the function gives; of all chunks the same, the first
-            dimension apart.
-    """
-
-    def run() -> tuple[tf.Tensor, ...]:
-        longest = tf.maximum(tf.reduce_max(lengths), 1)
-        rows = tf.clip_by_value(TOKENS_AT_A_TIME // longest, 1, ROWS_AT_A_TIME)
-        return map_in_chunks(function, inputs, lengths, rows, outputs)
-
-    def nothing() -> tuple[tf.Tensor, ...]:  # chunks put together have no width when there are none
-        return tuple(tf.zeros([size or 0 for size in spec.shape], spec.dtype) for spec in outputs)
-
-    results = tf.cond(tf.size(lengths) > 0, run, nothing)
-    return tuple(
-        tf.ensure_shape(result, spec.shape) for result, spec in zip(results, outputs, strict=True)
-    )

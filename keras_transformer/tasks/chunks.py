@@ -5,6 +5,10 @@ from typing import Any
 
 import tensorflow as tf
 
+# What one pass of the model takes at most: attention's scores need width times as much memory.
+ROWS_AT_A_TIME = 64
+TOKENS_AT_A_TIME = 8192
+
 
 def map_in_chunks(
     function: Callable[..., tuple[tf.Tensor, ...]],
@@ -57,4 +61,34 @@ def map_in_chunks(
     return tuple(
         tf.ensure_shape(tf.gather(array.concat(), back), spec.shape)
         for array, spec in zip(arrays, outputs, strict=True)
+    )
+
+
+def run_in_chunks(
+    function: Callable[..., tuple[tf.Tensor, ...]],
+    inputs: tuple[tf.Tensor, ...],
+    lengths: tf.Tensor,
+    outputs: tuple[tf.TensorSpec, ...],
+) -> tuple[tf.Tensor, ...]:
+    """`map_in_chunks` with as many rows at a time as make a bounded number of tokens.
+
+    Args:
+        function: takes tensors `[rows, ...]` and gives tensors `[rows, ...]`.
+        inputs: tensors `[batch, ...]`.
+        lengths: int32 `[batch]`, the tokens of each row.
+        outputs: shape and dtype of what the function gives; of all chunks the same, the first
+            dimension apart.
+    """
+
+    def run() -> tuple[tf.Tensor, ...]:
+        longest = tf.maximum(tf.reduce_max(lengths), 1)
+        rows = tf.clip_by_value(TOKENS_AT_A_TIME // longest, 1, ROWS_AT_A_TIME)
+        return map_in_chunks(function, inputs, lengths, rows, outputs)
+
+    def nothing() -> tuple[tf.Tensor, ...]:  # chunks put together have no width when there are none
+        return tuple(tf.zeros([size or 0 for size in spec.shape], spec.dtype) for spec in outputs)
+
+    results = tf.cond(tf.size(lengths) > 0, run, nothing)
+    return tuple(
+        tf.ensure_shape(result, spec.shape) for result, spec in zip(results, outputs, strict=True)
     )

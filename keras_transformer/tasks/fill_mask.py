@@ -12,7 +12,8 @@ import tensorflow as tf
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.tasks.bert_inputs import slices
-from keras_transformer.tasks.bert_task import BertTask, run_in_chunks
+from keras_transformer.tasks.bert_task import BertTask
+from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer

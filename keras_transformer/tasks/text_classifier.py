@@ -9,7 +9,8 @@ import tensorflow as tf
 
 from keras_transformer.models import BertClassifier
 from keras_transformer.tasks.bert_inputs import BertBatch, cut, cut_pair
-from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
+from keras_transformer.tasks.bert_task import BertTask, check_labels
+from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.texts import as_text_pairs, as_texts, is_blank

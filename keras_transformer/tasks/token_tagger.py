@@ -13,7 +13,8 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.tags import entities as entity_spans
 from keras_transformer.data.windows import word_windows
 from keras_transformer.models import BertTagger
-from keras_transformer.tasks.bert_task import BertTask, check_labels, run_in_chunks
+from keras_transformer.tasks.bert_task import BertTask, check_labels
+from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.texts import as_texts, valid_unicode
 from keras_transformer.tasks.words import split_words
