@@ -15,6 +15,7 @@ from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
 
+from keras_transformer.serving import export_for_serving
 from keras_transformer.training import ScoreCallback, adamw, updates_made
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
@@ -46,7 +47,7 @@ def train_and_export(options: BertFinetuneOptions) -> None:
     results = {split: found._asdict() for split, found in scores.items()}
     results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, Path(options.output, "results.json"))
-    exported = task.export(options.export)
+    exported = export_for_serving(task, options.export, run=options.output)
     for sample in recipe.samples(task):
         print(f"  {sample}")
     print(f"Run: {options.output}\nSavedModel: {exported}")

@@ -25,6 +25,7 @@ from keras_transformer.data import (
     pretraining_batches,
 )
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
+from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import FillMask
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
@@ -65,7 +66,7 @@ def train_and_export(options: BertPretrainOptions) -> None:
     results = score(model, batches["test"], frequencies)
     results["updates"] = updates_made(model)
     training_run.write_json(results, Path(options.output, "results.json"))
-    exported = fill_mask.export(options.export)
+    exported = export_for_serving(fill_mask, options.export, run=options.output)
     show_guesses(fill_mask, texts["test"])
     print(f"Run: {options.output}\nSavedModel: {exported}")
 

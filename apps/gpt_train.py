@@ -26,6 +26,7 @@ from keras_transformer.data import (
     ignored_label,
 )
 from keras_transformer.models import Gpt
+from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TextGenerator
 from keras_transformer.text import (
     ByteLevelBPETokenizer,
@@ -113,7 +114,7 @@ def train_and_export(options: GptTrainOptions) -> None:
         results["completions"] = gpt_samples.score_completions(generator, data["valid"])
     results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, Path(options.output, "results.json"))
-    exported = generator.export(options.export)
+    exported = export_for_serving(generator, options.export, run=options.output)
     gpt_samples.show_texts(generator, data["valid"], options)
     print(f"Run: {options.output}\nSavedModel: {exported}")
 

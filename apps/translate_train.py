@@ -15,6 +15,7 @@ from translate_options import TranslateTrainOptions
 
 from keras_transformer.data import TextPairs, TranslationBatches, load_pairs
 from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TranslationOptions, Translator
 from keras_transformer.tasks.text_scores import text_score
 from keras_transformer.text import (
@@ -65,9 +66,9 @@ def train_and_export(options: TranslateTrainOptions) -> None:
     translator.save(run)
 
     results = score(translator, test, options)
-    exported = translator.export(options.export)
     results |= {"updates": updates_made(model), "history": history}
     training_run.write_json(results, run / "results.json")
+    exported = export_for_serving(translator, options.export, run=run)
     show_samples(translator, test)
     print(f"Run: {run}\nSavedModel: {exported}")
 

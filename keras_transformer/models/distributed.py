@@ -82,19 +82,19 @@ class DistributedTraining:
         if strategy is None:
             return
         if iterator is not None:
-            for _, _, batches in iterator:
-                data_batch = next(batches)
-                break
+            # Not a batch: taking one would count as an epoch for data whose order changes by epoch.
+            data_batch = iterator._distributed_dataset.element_spec
 
-        def first_rows(value: Any) -> keras.KerasTensor | None:
+        def any_rows(value: Any) -> keras.KerasTensor | None:
             if value is None:
                 return None
             local = strategy.experimental_local_results(value)[0]
+            local = getattr(local, "_value_specs", [local])[0]  # of a PerReplicaSpec
             # Any number of rows: this replica may have got none of the first batch.
             return keras.KerasTensor((None, *local.shape[1:]), local.dtype)
 
         with strategy.scope():
-            self._symbolic_build(data_batch=tree.map_structure(first_rows, data_batch))
+            self._symbolic_build(data_batch=tree.map_structure(any_rows, data_batch))
 
 
 def has_other_workers(model: keras.Model) -> bool:

@@ -71,6 +71,7 @@ def test_pretraining_reports_scores_beside_what_counting_gives(pretrained):
     assert results["unigram_perplexity"] > 1 and results["masked_token_perplexity"] > 1
     assert results["next_sentence_chance"] >= 0.5
     assert (pretrained.parent / "models" / "1" / "saved_model.pb").is_file()
+    assert (pretrained.parent / "models" / "1" / "signatures.md").is_file()
 
 
 def test_pretraining_begins_with_what_counting_gives(pretrained):
@@ -134,6 +135,7 @@ def test_each_task_is_learned_from_a_pretrained_bert_and_asked(
     results = json.loads((run / "results.json").read_text())
     assert results["updates"] == 3 and results["history"][-1][0] == 1
     assert (tmp_path / "models" / "1" / "saved_model.pb").is_file()
+    assert (tmp_path / "models" / "1" / "signatures.md").is_file()
     found, blank = ask(monkeypatch, capsys, [line, ""], tmp_path, "--model", str(run))
     assert key in found and key in blank
 

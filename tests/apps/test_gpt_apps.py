@@ -76,7 +76,7 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def without_export(monkeypatch):
     """Training as it is, but without the time that tracing its results takes."""
-    monkeypatch.setattr(gpt_train.TextGenerator, "export", lambda self, folder: folder)
+    monkeypatch.setattr(gpt_train, "export_for_serving", lambda task, folder, run: folder)
     monkeypatch.setattr(gpt_train.gpt_samples, "show_sample", lambda *_: None)
     monkeypatch.setattr(gpt_train.gpt_samples, "show_texts", lambda *_: None)
 
@@ -121,6 +121,7 @@ def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
         "results.json", "start.json", "tensorboard", "tokenizer",
     }  # fmt: skip
     assert (trained / "models" / "sea" / "1" / "saved_model.pb").is_file()
+    assert (trained / "models" / "sea" / "1" / "signatures.md").is_file()
     shown = (trained / "shown.txt").read_text()
     count = len(sentences(60))
     learned = math.floor(count * 9 / 10)

@@ -60,6 +60,8 @@ def test_a_run_leaves_everything_in_its_folder(runs):
         "1",
         "2",
     ]
+    page = (folder / "models" / "resumed" / "2" / "signatures.md").read_text(encoding="utf-8")
+    assert f"{results['test']['chrf']['value']}" in page and "n_best" in page
     assert "read 200, kept 200" in shown
     assert "Test BLEU = " in shown and "Test chrF2 = " in shown
     assert shown.count("model:  ") == shown.count("reference: ") == 5
@@ -125,7 +127,7 @@ def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
     folder, _ = runs
     run = folder / "straight"
     before, results = weights(run), (run / "results.json").read_text()
-    monkeypatch.setattr(Translator, "export", lambda self, folder: folder)  # shown above
+    monkeypatch.setattr(Translator, "export", lambda self, folder, *_, **__: folder)  # shown above
     # Another limit of the time does not matter: the updates are all made.
     again = [*flags(folder, "straight", 12), "--resume", "--max-minutes", "9"]
     here(monkeypatch, "translate_train", again)

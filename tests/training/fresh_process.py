@@ -169,7 +169,36 @@ def two_replicas(directory: str) -> None:
             [keras.ops.convert_to_numpy(v) for v in saved.trainable_variables],
             [keras.ops.convert_to_numpy(v) for v in other.trainable_variables],
         )
+    results["epochs_begun"] = epochs_begun(strategy)
     print(json.dumps(results))
+
+
+def epochs_begun(strategy) -> list[int]:
+    """The epochs that a data set was asked for by two of `fit`, on a model of our kind."""
+    import keras
+    import tensorflow as tf
+    import tiny
+
+    from keras_transformer.data.epoch_clock import EpochClock
+    from keras_transformer.data.epoch_dataset import epoch_dataset
+    from keras_transformer.models import DistributedTraining
+
+    class Model(DistributedTraining, keras.Model):
+        pass
+
+    begun = []
+
+    def batches(epoch: int, skip: int):
+        begun.append(epoch)
+        yield from [tiny.tiny_ids(3)] * 2
+
+    signature = (tf.TensorSpec([None, 5], tf.int32),) * 2
+    with strategy.scope():
+        ids = keras.Input([None], dtype="int32")
+        model = Model(ids, keras.layers.Embedding(tiny.VOCABULARY, tiny.VOCABULARY)(ids))
+        model.compile("sgd", tiny.TokenCrossEntropy())
+    model.fit(epoch_dataset(batches, 2, EpochClock(), signature), epochs=2, verbose=0)
+    return begun
 
 
 if __name__ == "__main__":

@@ -26,6 +26,10 @@ def test_a_replica_without_rows_does_no_harm(results):
     assert np.all(np.isfinite(results["uneven"]))
 
 
+def test_the_first_epoch_is_not_taken_to_build_the_model(results):
+    assert results["epochs_begun"] == [0, 1]
+
+
 @pytest.mark.parametrize("way", ["2_1", "1_2"])
 def test_a_checkpoint_moves_between_one_and_two_replicas(results, way):
     assert results[f"restored_{way}"] is True
