@@ -25,11 +25,20 @@ def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
     """
     dtype = keras.backend.result_type(keras.backend.standardize_dtype(scores.dtype), "float32")
     scores = ops.cast(scores, dtype)
-    if mask is not None:
-        # A large finite number, not -inf: a row of -inf alone would be NaN.
-        scores = ops.where(mask, scores, ops.cast(-1e30, dtype))
-    weights = _softmax(scores)
-    return weights if mask is None else ops.where(mask, weights, ops.cast(0.0, dtype))
+    if mask is None:
+        return _softmax(scores)
+    weights = _softmax(masked_scores(scores, mask))
+    return ops.where(mask, weights, ops.cast(0.0, dtype))
+
+
+def masked_scores(scores: Tensor, mask: Tensor) -> Tensor:
+    """The scores, and where masked a number so low that its softmax is 0.
+
+    >>> masked_scores(ops.ones((1, 2)), ops.convert_to_tensor([[True, False]])).numpy().tolist()
+    [[1.0, -1.0000000150474662e+30]]
+    """
+    # A large finite number, not -inf: a row of -inf alone would be NaN.
+    return ops.where(mask, scores, ops.cast(-1e30, scores.dtype))
 
 
 def _softmax(scores: Tensor) -> Tensor:
@@ -80,7 +89,8 @@ def dot_product_attention(
     heads, key_dim = query.shape[1], query.shape[-1]
     kv_heads = key.shape[1]
     groups = heads // kv_heads
-    query = query * ops.cast(key_dim**-0.5 if scale is None else scale, query.dtype)
+    scale = key_dim**-0.5 if scale is None else scale
+    query = query * ops.convert_to_tensor(scale, query.dtype)  # a cast would round to float32
     if groups > 1:
         batch, queries = ops.shape(query)[0], ops.shape(query)[2]
         # The group of heads that shares a key head is folded into the query axis: keys are never

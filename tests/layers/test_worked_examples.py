@@ -183,6 +183,14 @@ def test_scaling_by_the_root_of_the_key_width_gives_scores_of_variance_one():
     assert_allclose(np.var((query * keys).sum(-1)), 64.0, rtol=0.05)
 
 
+def test_scores_of_float64_are_scaled_in_float64():
+    random = np.random.default_rng(0)
+    query, keys = (random.normal(size=(1, 1, 3, 8)) for _ in range(2))
+    _, weights = dot_product_attention(query, keys, keys)
+    exponentials = np.exp(query @ np.swapaxes(keys, 2, 3) / np.sqrt(8))
+    assert_allclose(weights, exponentials / exponentials.sum(-1, keepdims=True), rtol=1e-13)
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
