@@ -13,12 +13,13 @@ from typing import Any
 import bert_predict
 import command_line
 import gpt_generate
-from gpt_generators import seed_of_row
+from gpt_generators import what_is_known
 from text_lines import in_chunks, lines_of
 from translate import print_translations
 
 from keras_transformer.serving import Client
-from keras_transformer.serving.client_answers import TextScore
+from keras_transformer.tasks import TextScore
+from keras_transformer.tasks.generation_options import SERVED_OPTIONS, seed_of_row
 
 
 @dataclass
@@ -70,14 +71,13 @@ class ClientOptions:
 
     def sampling(self) -> dict[str, Any]:
         """What a text generator is asked for."""
-        return {name: getattr(self, name) for name in SAMPLING if getattr(self, name) is not None}
+        asked = {name: getattr(self, name) for name in SERVED_OPTIONS}
+        return {name: value for name, value in asked.items() if value is not None}
 
-
-SAMPLING = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
 
 OF_TASKS = {
     "Translator": ("n_best", "xla"),
-    "TextGenerator": ("score", "n", "json", "xla", *SAMPLING),
+    "TextGenerator": ("score", "n", "json", "xla", *SERVED_OPTIONS),
 }
 """Options that only these tasks have."""
 
@@ -122,7 +122,7 @@ def check_options(options: ClientOptions, task: str) -> None:
     ]
     if wrong := [name for name in given if name in others]:
         raise ValueError(f"{options.model} is a {task}, which takes no {flags(wrong)}.")
-    if options.score and (wrong := [n for n in given if n in ("n", "xla", *SAMPLING)]):
+    if options.score and (wrong := [n for n in given if n in ("n", "xla", *SERVED_OPTIONS)]):
         raise ValueError(f"--score makes no new text: leave out {flags(wrong)}.")
     if options.n > 1 and not options.sampling():
         raise ValueError(
@@ -183,7 +183,7 @@ class ServedTexts:
         asked = dict(self._asked)
         if asked:
             asked["seed"] = seed_of_row(asked.get("seed", 0), row)
-        return (found._asdict() for found in self._client.generate(prompts, **asked))
+        return map(what_is_known, self._client.generate(prompts, **asked))
 
     def score(self, texts: list[str]) -> list[TextScore]:
         """How likely each text is."""

@@ -8,12 +8,13 @@ import pretrained
 import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
 
-from keras_transformer.tasks import GenerationOptions, TextGenerator, TextScore
-from keras_transformer.tasks.generation_options import LARGEST, RowOptions
+from keras_transformer.tasks import Generation, GenerationOptions, TextGenerator, TextScore
+from keras_transformer.tasks.answer_rows import generations, text_scores
+from keras_transformer.tasks.generation_options import SERVED_OPTIONS, seed_of_row
+from keras_transformer.tasks.requests import plain
+from keras_transformer.tasks.row_options import RowOptions
 from keras_transformer.tasks.texts import as_texts
 
-# What a request to a SavedModel can say.
-SERVED = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
 # What beam search has no use for.
 OF_SAMPLING = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
 
@@ -75,7 +76,7 @@ class ServedModel:
     """
 
     def __init__(self, directory: str, asked: dict[str, Any]):
-        if fixed := [name for name in asked if name not in SERVED]:
+        if fixed := [name for name in asked if name not in SERVED_OPTIONS]:
             flags = ", ".join(f"--{name.replace('_', '-')}" for name in fixed)
             raise ValueError(
                 f"{directory} is a SavedModel, which takes no {flags}: give the folder of a run."
@@ -90,42 +91,24 @@ class ServedModel:
         if self._options is not None:
             signature = "generate"
             options = RowOptions.alike(self._options, len(prompts))._asdict()
-            inputs |= {name: options[name] for name in SERVED}
+            inputs |= {name: options[name] for name in SERVED_OPTIONS}
             rows = range(row, row + len(prompts))
             inputs["seed"] = tf.constant([seed_of_row(self._options.seed, i) for i in rows])
-        outputs = self._ask(signature, inputs)
-        for text, full_text, score, truncated in zip(
-            *(outputs[name] for name in ("text", "full_text", "score", "truncated")), strict=True
-        ):
-            yield {
-                "text": text.decode("utf-8"),
-                "full_text": full_text.decode("utf-8"),
-                "score": float(score),
-                "truncated": bool(truncated),
-            }
+        return map(what_is_known, generations(self._ask(signature, inputs)))
 
     def score(self, texts: list[str]) -> Iterator[TextScore]:
         """How likely each text is."""
-        outputs = self._ask("score", {"text": as_texts(texts)})
-        return (
-            TextScore(float(value), int(tokens))
-            for value, tokens in zip(outputs["log_probability"], outputs["tokens"], strict=True)
-        )
+        return iter(text_scores(self._ask("score", {"text": as_texts(texts)})))
 
     def _ask(self, signature: str, inputs: dict[str, tf.Tensor]) -> dict[str, Any]:
         if signature not in self._loaded.signatures:
             raise ValueError(f"The SavedModel is no TextGenerator: it has no {signature!r}.")
-        outputs = self._loaded.signatures[signature](**inputs)
-        return {name: value.numpy() for name, value in outputs.items()}
+        return plain(self._loaded.signatures[signature](**inputs))
 
 
-def seed_of_row(first: int, row: int) -> int:
-    """The seed of a text: they count up from that of the first one, and after the largest from 0.
-
-    >>> seed_of_row(7, 0), seed_of_row(LARGEST, 2)
-    (7, 1)
-    """
-    return (first + row) % (LARGEST + 1)
+def what_is_known(generation: Generation) -> dict[str, Any]:
+    """Its fields; a server does not say all of them."""
+    return {name: value for name, value in generation._asdict().items() if value is not None}
 
 
 def open_model(directory: str, asked: dict[str, Any], xla: bool) -> LocalModel | ServedModel:

@@ -12,7 +12,7 @@ import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs
 from text_lines import in_chunks, lines_of
 
 from keras_transformer.tasks import Translation, Translator
-from keras_transformer.tasks.requests import NOTHING
+from keras_transformer.tasks.answers import NOTHING
 
 
 @dataclass

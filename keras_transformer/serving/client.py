@@ -11,7 +11,7 @@ from urllib.parse import SplitResult
 import numpy as np
 
 from keras_transformer.checks import check_at_least, check_whole
-from keras_transformer.serving import client_answers as answers
+from keras_transformer.serving.client_answers import best_translations, tagged_words, task_of
 from keras_transformer.serving.client_errors import (
     ModelNotFound,
     RequestRefused,
@@ -34,6 +34,18 @@ from keras_transformer.serving.client_requests import (
 )
 from keras_transformer.serving.client_rest import RestTransport
 from keras_transformer.serving.client_retries import Retries
+from keras_transformer.tasks import answer_rows
+from keras_transformer.tasks.answers import (
+    Answers,
+    Classification,
+    Generation,
+    Guesses,
+    Regression,
+    TaggedWord,
+    TextScore,
+    TokenVectors,
+    Translation,
+)
 
 Result = TypeVar("Result")
 
@@ -124,50 +136,50 @@ class Client:
 
     # The tasks.
 
-    def translate(self, texts: Iterable[str | bytes], n_best: int = 1) -> list[answers.Translation]:
+    def translate(self, texts: Iterable[str | bytes], n_best: int = 1) -> list[Translation]:
         """Translations of each text by a `Translator`, at most `n_best` of them."""
         check_whole(n_best=n_best)
         check_at_least(1, n_best=n_best)
         columns = {"text": as_texts(texts)}
         if n_best == 1:
-            return self._rows(f"serving_default{self._suffix}", columns, answers.translations)
-        return self._rows(f"n_best{self._suffix}", columns, answers.best_translations(n_best))
+            return self._rows(f"serving_default{self._suffix}", columns, answer_rows.translations)
+        return self._rows(f"n_best{self._suffix}", columns, best_translations(n_best))
 
-    def fill_mask(self, texts: Iterable[str | bytes]) -> list[answers.Guesses]:
+    def fill_mask(self, texts: Iterable[str | bytes]) -> list[Guesses]:
         """What stands at the first ``[MASK]`` of each text, by a `FillMask`."""
-        return self._rows("serving_default", {"text": as_texts(texts)}, answers.guesses)
+        return self._rows("serving_default", {"text": as_texts(texts)}, answer_rows.guesses)
 
     def classify(
         self, texts: Iterable[str | bytes], text_pairs: Iterable[str | bytes] | None = None
-    ) -> list[answers.Classification] | list[answers.Regression]:
+    ) -> list[Classification] | list[Regression]:
         """The labels, or the numbers, that a `TextClassifier` gives to texts or pairs of them."""
         if text_pairs is None:
             columns = {"text": as_texts(texts)}
-            return self._rows("serving_default", columns, answers.classifications)
+            return self._rows("serving_default", columns, answer_rows.classifications)
         pairs = as_text_pairs(texts, text_pairs, ("texts", "text_pairs"))
         columns = dict(zip(("text", "text_pair"), pairs, strict=True))
-        return self._rows("pair", columns, answers.classifications)
+        return self._rows("pair", columns, answer_rows.classifications)
 
-    def tag(self, texts: Iterable[str | bytes]) -> list[list[answers.TaggedWord]]:
+    def tag(self, texts: Iterable[str | bytes]) -> list[list[TaggedWord]]:
         """The words of each text with their tags, by a `TokenTagger`."""
-        return self._rows("serving_default", {"text": as_texts(texts)}, answers.tagged_words)
+        return self._rows("serving_default", {"text": as_texts(texts)}, tagged_words)
 
     def answer(
         self, questions: Iterable[str | bytes], contexts: Iterable[str | bytes]
-    ) -> list[answers.Answers]:
+    ) -> list[Answers]:
         """The best answers to each question in its context, by a `QuestionAnswerer`."""
         pairs = as_text_pairs(questions, contexts, ("questions", "contexts"))
         columns = dict(zip(("question", "context"), pairs, strict=True))
-        return self._rows("n_best", columns, answers.answers)
+        return self._rows("n_best", columns, answer_rows.answers)
 
     def embed(self, texts: Iterable[str | bytes]) -> np.ndarray:
         """A vector for each text by a `TextEmbedder`: float32 `[texts, hidden_size]`."""
-        vectors = self._rows("serving_default", {"text": as_texts(texts)}, answers.embeddings)
+        vectors = self._rows("serving_default", {"text": as_texts(texts)}, answer_rows.embeddings)
         return np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
 
-    def token_vectors(self, texts: Iterable[str | bytes]) -> list[answers.TokenVectors]:
+    def token_vectors(self, texts: Iterable[str | bytes]) -> list[TokenVectors]:
         """A vector for each token of each text, by a `TextEmbedder`."""
-        return self._rows("tokens", {"text": as_texts(texts)}, answers.token_vectors)
+        return self._rows("tokens", {"text": as_texts(texts)}, answer_rows.token_vectors)
 
     def generate(
         self,
@@ -178,7 +190,7 @@ class Client:
         top_k: int | None = None,
         top_p: float | None = None,
         seed: int | None = None,
-    ) -> list[answers.Generation]:
+    ) -> list[Generation]:
         """How a `TextGenerator` goes on from prompts.
 
         Without options it does as it was exported, with its seed for every prompt. A request has
@@ -194,13 +206,13 @@ class Client:
             "seed": seed,
         }
         if all(value is None for value in asked.values()):
-            return self._rows(f"serving_default{self._suffix}", columns, answers.generations)
+            return self._rows(f"serving_default{self._suffix}", columns, answer_rows.generations)
         columns |= generation_columns(len(columns["prompt"]), asked)
-        return self._rows(f"generate{self._suffix}", columns, answers.generations)
+        return self._rows(f"generate{self._suffix}", columns, answer_rows.generations)
 
-    def score(self, texts: Iterable[str | bytes]) -> list[answers.TextScore]:
+    def score(self, texts: Iterable[str | bytes]) -> list[TextScore]:
         """How likely a `TextGenerator` finds texts."""
-        return self._rows("score", {"text": as_texts(texts)}, answers.text_scores)
+        return self._rows("score", {"text": as_texts(texts)}, answer_rows.text_scores)
 
     # The server.
 
@@ -238,7 +250,7 @@ class Client:
             ServingError: when the model is no export of a task.
         """
         default = self.signatures().get("serving_default")
-        task = None if default is None else answers.task_of(default.outputs)
+        task = None if default is None else task_of(default.outputs)
         if task is None:
             raise ServingError(f"{self._address}: {self._model} is none of the tasks exported.")
         return task
@@ -279,7 +291,7 @@ class Client:
             outputs = self.predict(signature, batch)
             try:
                 found += read(outputs)
-            except answers.MissingOutput as missing:
+            except answer_rows.MissingOutput as missing:
                 raise RequestRefused(
                     f"{self._address}: {self._model} is of another task: its signature "
                     f"{signature!r} gives {', '.join(sorted(outputs))}, no {missing}."

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from keras_transformer.checks import check_at_least, check_whole
-
-LARGEST = 2**31 - 1
-
-# Of the options of a served text generator: type, least and largest value, and what is taken for
-# one that is not given beside others, as `GenerationOptions` has them.
-GENERATION_OPTIONS = {
-    "max_new_tokens": (int, -LARGEST, 10_000, 128),
-    "temperature": (float, 0, 1_000_000, 1.0),
-    "top_k": (int, 0, LARGEST, 0),
-    "top_p": (float, 0, 1, 1.0),
-    "seed": (int, 0, LARGEST, 0),
-}
+from keras_transformer.tasks.generation_options import (
+    LARGEST,
+    SERVED_OPTIONS,
+    GenerationOptions,
+    seed_of_row,
+)
+from keras_transformer.tasks.text_lists import text_list, text_list_pair
 
 
 @dataclass(frozen=True)
@@ -97,47 +92,26 @@ def as_texts(texts: Iterable[str | bytes], argument: str = "texts") -> list[str 
     >>> as_texts(["a", b"b", b"\\xff"])
     ['a', 'b', b'\\xff']
     """
-    if isinstance(texts, str | bytes):
-        raise ValueError(f"{argument} must be a list of strings, such as [text], not one string.")
-    if texts is None or isinstance(texts, Mapping) or not isinstance(texts, Iterable):
-        raise ValueError(f"{argument} must be a list of strings, not {texts!r:.80}.")
-    return [_text(text, f"{argument}[{index}]") for index, text in enumerate(texts)]
-
-
-def _text(text: Any, argument: str) -> str | bytes:
-    if isinstance(text, bytes):
-        try:
-            return text.decode("utf-8")
-        except UnicodeDecodeError:
-            return text  # the model sees the very bytes, as it does in Python
-    if not isinstance(text, str):
-        raise ValueError(f"{argument} must be a string, not {text!r:.80}.")
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise ValueError(
-            f"{argument} holds half a character (a lone surrogate), which UTF-8 cannot write: "
-            f"{text!r:.80}."
-        ) from None
-    return text
+    return _decoded(text_list(texts, argument))
 
 
 def as_text_pairs(
     first: Iterable[str | bytes], second: Iterable[str | bytes], arguments: tuple[str, str]
 ) -> tuple[list[str | bytes], list[str | bytes]]:
-    """Two lists of as many texts.
+    """Two lists of as many texts."""
+    one, other = text_list_pair(first, second, arguments)
+    return _decoded(one), _decoded(other)
 
-    >>> as_text_pairs(["a"], [], ("questions", "contexts"))
-    Traceback (most recent call last):
-    ValueError: questions and contexts must be of one length, not 1 and 0.
-    """
-    pair = as_texts(first, arguments[0]), as_texts(second, arguments[1])
-    if len(pair[0]) != len(pair[1]):
-        raise ValueError(
-            f"{arguments[0]} and {arguments[1]} must be of one length, not {len(pair[0])} and "
-            f"{len(pair[1])}."
-        )
-    return pair
+
+def _decoded(texts: list[str | bytes]) -> list[str | bytes]:
+    return [_text(text) if isinstance(text, bytes) else text for text in texts]
+
+
+def _text(text: bytes) -> str | bytes:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError:
+        return text  # the model sees the very bytes, as it does in Python
 
 
 def generation_columns(rows: int, asked: Mapping[str, Any]) -> dict[str, list[int] | list[float]]:
@@ -150,20 +124,13 @@ def generation_columns(rows: int, asked: Mapping[str, Any]) -> dict[str, list[in
     [7, 8]
     >>> generation_columns(1, {"top_p": 2})
     Traceback (most recent call last):
-    ValueError: top_p must be from 0 to 1, not 2.
+    ValueError: top_p must be from 0 to 1 (1: off), not 2.
     """
-    columns = {}
-    for name, (kind, least, most, usual) in GENERATION_OPTIONS.items():
-        value = usual if asked.get(name) is None else asked[name]
-        if kind is int:
-            check_whole(**{name: value})
-        elif not isinstance(value, Real):
-            raise ValueError(f"{name} must be a number, not {value!r}.")
-        if not least <= value <= most:
-            raise ValueError(f"{name} must be from {least} to {most}, not {value}.")
-        columns[name] = [kind(value)] * rows
-    seed = columns["seed"][0] if rows else 0
-    columns["seed"] = [(seed + row) % (LARGEST + 1) for row in range(rows)]
+    given = {name: value for name, value in asked.items() if value is not None}
+    options = GenerationOptions().changed(**given)
+    types = {field.name: float if field.type == "float" else int for field in fields(options)}
+    columns = {name: [types[name](getattr(options, name))] * rows for name in SERVED_OPTIONS}
+    columns["seed"] = [seed_of_row(int(options.seed), row) for row in range(rows)]
     return columns
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import numpy as np
@@ -11,24 +11,17 @@ import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
+from keras_transformer.tasks.answer_rows import guesses
+from keras_transformer.tasks.answers import Guesses
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import plain
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
 MASK = "[MASK]"
-
-
-class Guesses(NamedTuple):
-    """What may stand at the mask of a text, best first; nothing for a text without a mask."""
-
-    tokens: list[str]
-    """As the vocabulary spells them ("##" begins one that continues a word)."""
-    scores: list[float]
-    """Probabilities among all tokens of the vocabulary."""
-    truncated: bool
 
 
 class FillMask(BertTask):
@@ -85,16 +78,7 @@ class FillMask(BertTask):
         Raises:
             ValueError: when ``texts`` is anything but a list of strings.
         """
-        outputs = self.serving_default(as_texts(texts))
-        columns = (outputs[name].numpy() for name in ("tokens", "scores", "truncated"))
-        return [
-            Guesses(
-                [token.decode("utf-8") for token in tokens if token],
-                [float(score) for token, score in zip(tokens, scores, strict=True) if token],
-                bool(truncated),
-            )
-            for tokens, scores, truncated in zip(*columns, strict=True)
-        ]
+        return guesses(plain(self.serving_default(as_texts(texts))))
 
     def signatures(self) -> dict[str, Any]:
         """`serving_default`: tokens and their scores."""

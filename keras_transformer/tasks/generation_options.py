@@ -1,13 +1,12 @@
-"""How texts are generated, for all texts of a call or for each of them."""
+"""How texts are generated. No TensorFlow is needed to say it."""
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, fields
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
-import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_number_fields
 
@@ -19,7 +18,10 @@ MOST_STOP_BYTES = 256
 
 LARGEST = 2**31 - 1
 
-_RANGES = {
+SERVED_OPTIONS = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+"""What a request to a server can say for each row."""
+
+RANGES = {
     "temperature": (0, 1_000_000, "0: greedy"),
     "top_p": (0, 1, "1: off"),
     "min_p": (0, 1, "0: off"),
@@ -75,7 +77,7 @@ class GenerationOptions:
                 f"min_new_tokens must be from 0 to max_new_tokens={self.max_new_tokens}, not "
                 f"{self.min_new_tokens}."
             )
-        for name, (least, most, hint) in _RANGES.items():
+        for name, (least, most, hint) in RANGES.items():
             value = getattr(self, name)
             if not least <= value <= most:
                 hint = f" ({hint})" if hint else ""
@@ -137,58 +139,10 @@ def _stop_strings(stop: object) -> tuple[str, ...]:
     return tuple(stop)
 
 
-class RowOptions(NamedTuple):
-    """The options of each row of a batch: all `[batch]`, integers int32, the others float32."""
+def seed_of_row(first: int, row: int) -> int:
+    """The seed of a text: the seeds of the texts count up from the first one's.
 
-    max_new_tokens: tf.Tensor
-    min_new_tokens: tf.Tensor
-    temperature: tf.Tensor
-    top_k: tf.Tensor
-    top_p: tf.Tensor
-    min_p: tf.Tensor
-    repetition_penalty: tf.Tensor
-    length_penalty: tf.Tensor
-    seed: tf.Tensor
-
-    @classmethod
-    def specs(cls) -> RowOptions:
-        """The inputs of a `tf.function` that takes them."""
-        types = {field.name: field.type for field in fields(GenerationOptions)}
-        return cls(
-            *(
-                tf.TensorSpec([None], tf.int32 if types[name] == "int" else tf.float32, name=name)
-                for name in cls._fields
-            )
-        )
-
-    @classmethod
-    def alike(cls, options: GenerationOptions, rows: int | tf.Tensor) -> RowOptions:
-        """The same options for all rows, the seed too."""
-        return cls(
-            *(
-                tf.fill([rows], tf.constant(getattr(options, spec.name), spec.dtype))
-                for spec in cls.specs()
-            )
-        )
-
-    def within_range(self) -> RowOptions:
-        """What is out of range becomes the nearest value within it, and NaN what is off.
-
-        So one row's nonsense does not fail the others.
-
-        >>> options = RowOptions.alike(GenerationOptions(), 2)
-        >>> wrong = options._replace(temperature=tf.constant([-1.0, float("nan")]))
-        >>> wrong.within_range().temperature.numpy().tolist()
-        [0.0, 1.0]
-        """
-        _, hottest, _ = _RANGES["temperature"]
-        return self._replace(
-            max_new_tokens=tf.clip_by_value(self.max_new_tokens, 0, MOST_NEW_TOKENS),
-            temperature=_clipped(self.temperature, 0.0, hottest, nan=1.0),
-            top_k=tf.maximum(self.top_k, 0),
-            top_p=_clipped(self.top_p, 0.0, 1.0, nan=1.0),
-        )
-
-
-def _clipped(values: tf.Tensor, least: float, most: float, nan: float) -> tf.Tensor:
-    return tf.clip_by_value(tf.where(tf.math.is_nan(values), nan, values), least, most)
+    >>> seed_of_row(7, 0), seed_of_row(LARGEST, 2)
+    (7, 1)
+    """
+    return (first + row) % (LARGEST + 1)

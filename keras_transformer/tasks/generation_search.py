@@ -14,8 +14,8 @@ from keras_transformer.generation.sampling import Draw
 from keras_transformer.models import Gpt
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import map_in_chunks
-from keras_transformer.tasks.generation_options import RowOptions
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.row_options import RowOptions
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.tasks.texts import valid_unicode
 from keras_transformer.tasks.token_spelling import TokenSpelling

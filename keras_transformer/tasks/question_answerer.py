@@ -5,42 +5,20 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import tensorflow as tf
 
 from keras_transformer.models import BertSpanQA
+from keras_transformer.tasks.answer_rows import answers
 from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch
+from keras_transformer.tasks.answers import Answers
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.graph_function import graph_function
-from keras_transformer.tasks.requests import NOTHING, finite
+from keras_transformer.tasks.requests import finite, plain
 from keras_transformer.tasks.span_search import IMPOSSIBLE
 from keras_transformer.tasks.texts import as_text_pairs
 from keras_transformer.text import Tokenizer
-
-
-class Answer(NamedTuple):
-    """A part of a context."""
-
-    text: str
-    """``context[start:end]``."""
-    start: int
-    """First character in the context."""
-    end: int
-    """One past the last character."""
-    score: float
-    """How far the answer lies above there being none (Devlin et al. 2019, 4.3)."""
-
-
-class Answers(NamedTuple):
-    """What was found for one question."""
-
-    answers: list[Answer]
-    """Best first, each at another place; none where the context holds no token."""
-    has_answer: bool
-    """Whether there is an answer, by the threshold of the options."""
-    truncated: bool
-    """Whether the question or the context was longer than allowed."""
 
 
 class QuestionAnswerer(BertTask):
@@ -99,22 +77,7 @@ class QuestionAnswerer(BertTask):
 
         They are given whether or not the best of them exceeds the threshold.
         """
-        outputs = self.n_best(*_pairs(questions, contexts))
-        names = ("answers", "starts", "ends", "scores")
-        columns = [outputs[name].numpy().tolist() for name in names]
-        flags = zip(outputs["has_answer"].numpy(), outputs["truncated"].numpy(), strict=True)
-        return [
-            Answers(
-                [
-                    Answer(text.decode("utf-8"), start, end, score)
-                    for text, start, end, score in zip(*(c[row] for c in columns), strict=True)
-                    if score > NOTHING
-                ],
-                bool(has_answer),
-                bool(truncated),
-            )
-            for row, (has_answer, truncated) in enumerate(flags)
-        ]
+        return answers(plain(self.n_best(*_pairs(questions, contexts))))
 
     # In the graph.
 

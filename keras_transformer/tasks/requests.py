@@ -1,11 +1,13 @@
-"""What requests to a served graph have in common: columns of one length, scores that JSON knows."""
+"""What requests to a served graph have in common: columns of one length, plain values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import tensorflow as tf
 
-NOTHING = -1e9
-"""The score of a place in a served answer that holds nothing: JSON has no infinite numbers."""
+from keras_transformer.tasks.answers import NOTHING
 
 
 def same_rows(**columns: tf.Tensor) -> tuple[tf.Tensor, ...]:
@@ -44,3 +46,22 @@ def finite(scores: tf.Tensor) -> tf.Tensor:
     [-2.0, -1000000000.0]
     """
     return tf.maximum(scores, NOTHING)
+
+
+def plain(outputs: Mapping[str, tf.Tensor]) -> dict[str, Any]:
+    """A signature's outputs in Python's own numbers and strings, but arrays of vectors.
+
+    >>> plain({"tags": tf.constant([["a"]]), "score": tf.constant([0.5])})
+    {'tags': [['a']], 'score': [0.5]}
+    """
+    arrays = {name: tensor.numpy() for name, tensor in outputs.items()}
+    return {
+        name: _decoded(array.tolist()) if array.ndim < 3 else array
+        for name, array in arrays.items()
+    }
+
+
+def _decoded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_decoded(item) for item in value]
+    return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import tensorflow as tf
 
 from keras_transformer.models import BertClassifier
+from keras_transformer.tasks.answer_rows import classifications
+from keras_transformer.tasks.answers import Classification, Regression
 from keras_transformer.tasks.bert_inputs import BertBatch, cut, cut_pair
 from keras_transformer.tasks.bert_task import BertTask, check_labels
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
-from keras_transformer.tasks.requests import same_rows
+from keras_transformer.tasks.requests import plain, same_rows
 from keras_transformer.tasks.texts import as_text_pairs, as_texts, is_blank
 from keras_transformer.text import Tokenizer
-
-
-class Classification(NamedTuple):
-    """What a classifier says to one text."""
-
-    label: str
-    """The likeliest label; empty for a blank text."""
-    score: float
-    """Its probability."""
-    scores: dict[str, float]
-    """The probabilities of all labels; all 0 for a blank text."""
-    truncated: bool
-    """Whether the text was longer than the model takes."""
-
-
-class Regression(NamedTuple):
-    """What a regression says to one text."""
-
-    score: float
-    """The number; 0 for a blank text."""
-    truncated: bool
-    """Whether the text was longer than the model takes."""
 
 
 class TextClassifier(BertTask):
@@ -108,19 +88,11 @@ class TextClassifier(BertTask):
         self, texts: Sequence[str], text_pairs: Sequence[str] | None = None
     ) -> list[Classification] | list[Regression]:
         """Like a call, with all scores, and with what was cut."""
-        outputs = {name: v.numpy() for name, v in self._outputs(texts, text_pairs).items()}
+        found = classifications(plain(self._outputs(texts, text_pairs)))
         if self.is_regression:
-            rows = zip(outputs["score"], outputs["truncated"], strict=True)
-            return [Regression(float(score), bool(cut)) for score, cut in rows]
-        columns = (outputs[name] for name in ("label", "score", "scores", "truncated"))
+            return found
         return [
-            Classification(
-                label.decode("utf-8"),
-                float(score),
-                dict(zip(self.labels, scores.tolist(), strict=True)),
-                bool(cut),
-            )
-            for label, score, scores, cut in zip(*columns, strict=True)
+            row._replace(scores=dict(zip(self.labels, row.scores, strict=True))) for row in found
         ]
 
     def _outputs(self, texts: Any, text_pairs: Any) -> dict[str, tf.Tensor]:

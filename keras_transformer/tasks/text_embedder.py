@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from keras_transformer.models import BertEmbedder
+from keras_transformer.tasks.answer_rows import token_vectors
+from keras_transformer.tasks.answers import TokenVectors
 from keras_transformer.tasks.bert_inputs import cut
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import plain
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
-
-
-class TokenVectors(NamedTuple):
-    """The tokens of a text, each with its vector in this context."""
-
-    tokens: list[str]
-    """As the vocabulary spells them."""
-    spans: list[tuple[int, int]]
-    """First character of each token in the text, and one past its last."""
-    vectors: np.ndarray
-    """float32 `[tokens, hidden_size]`."""
-    truncated: bool
-    """Whether the text was longer than the model takes."""
 
 
 class TextEmbedder(BertTask):
@@ -74,21 +64,7 @@ class TextEmbedder(BertTask):
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         """One vector for each token of each text."""
-        outputs = {name: v.numpy() for name, v in self.tokens(as_texts(texts)).items()}
-        return [
-            TokenVectors(
-                [token.decode("utf-8") for token in outputs["tokens"][row, :length]],
-                [
-                    (int(start), int(end))
-                    for start, end in zip(
-                        outputs["starts"][row, :length], outputs["ends"][row, :length], strict=True
-                    )
-                ],
-                outputs["vectors"][row, :length],
-                bool(outputs["truncated"][row]),
-            )
-            for row, length in enumerate(outputs["length"])
-        ]
+        return token_vectors(plain(self.tokens(as_texts(texts))))
 
     # In the graph.
 

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import numpy as np
 import tensorflow as tf
 
 from keras_transformer.checks import check_whole
 from keras_transformer.models import Gpt, GptConfig
-from keras_transformer.tasks.generation_options import LARGEST, GenerationOptions, RowOptions
+from keras_transformer.tasks.answer_rows import text_scores
+from keras_transformer.tasks.answers import Generation, TextScore
+from keras_transformer.tasks.generation_options import (
+    SERVED_OPTIONS,
+    GenerationOptions,
+    seed_of_row,
+)
 from keras_transformer.tasks.generation_search import FINISH_REASONS, Found, GenerationSearch
 from keras_transformer.tasks.graph_function import graph_function
-from keras_transformer.tasks.requests import same_rows
+from keras_transformer.tasks.requests import plain, same_rows
+from keras_transformer.tasks.row_options import RowOptions
 from keras_transformer.tasks.stop_strings import StopStrings
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.text_scoring import TextScoring
@@ -25,42 +30,6 @@ from keras_transformer.tasks.text_stream import TextStream
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.token_spelling import TokenSpelling
 from keras_transformer.text import Tokenizer, load_tokenizer
-from keras_transformer.training import perplexity
-
-
-class Generation(NamedTuple):
-    """How a prompt goes on."""
-
-    text: str
-    """The new text only."""
-    full_text: str
-    """The prompt and the new text."""
-    score: float
-    """Sum of the model's log-probabilities of the new tokens."""
-    tokens: int
-    """Number of new tokens, an end marker or stop string counted."""
-    finish_reason: str
-    """"end" (the model ended the text), "stop" (a stop string came up) or "length"."""
-    truncated: bool
-    """Whether the prompt was longer than the model takes: only its last tokens were read."""
-
-
-class TextScore(NamedTuple):
-    """How likely a model finds a text."""
-
-    log_probability: float
-    """Sum over the tokens (natural logarithm), the end of the text not among them."""
-    tokens: int
-    """Number of tokens scored."""
-    truncated: bool = False
-    """Whether the text has more tokens than are scored, 100,000: the others were left out."""
-
-    @property
-    def perplexity(self) -> float:
-        """`exp` of the mean negative log-probability of a token; NaN without tokens."""
-        if not self.tokens:
-            return math.nan
-        return perplexity(-self.log_probability / self.tokens)
 
 
 class TextGenerator(Task):
@@ -112,8 +81,7 @@ class TextGenerator(Task):
         self._scoring = TextScoring(model, tokenizer, self.start_id)
         self._functions: dict[tuple[int, bool], tf.types.experimental.PolymorphicFunction] = {}
         prompt = tf.TensorSpec([None], tf.string, name="prompt")
-        served = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
-        specs = [getattr(RowOptions.specs(), name) for name in served]
+        specs = [getattr(RowOptions.specs(), name) for name in SERVED_OPTIONS]
         self.serving_default = graph_function(self._serve, input_signature=[prompt])
         self.serving_generate = graph_function(
             self._serve_options, input_signature=[prompt, *specs]
@@ -226,10 +194,7 @@ class TextGenerator(Task):
         Raises:
             ValueError: when ``texts`` is anything but a list of strings.
         """
-        outputs = self.serving_score(as_texts(texts))
-        names = ("log_probability", "tokens", "truncated")
-        columns = (outputs[name].numpy().tolist() for name in names)
-        return [TextScore(*row) for row in zip(*columns, strict=True)]
+        return text_scores(plain(self.serving_score(as_texts(texts))))
 
     def truncated(self, prompts: Sequence[str]) -> list[bool]:
         """Which prompts are longer than the model takes: only their last tokens are read.
@@ -314,9 +279,8 @@ class TextGenerator(Task):
             top_p=top_p,
             seed=seed,
         )
-        names = ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
         rows = RowOptions.alike(self.options, tf.shape(prompt)[0])
-        rows = rows._replace(**dict(zip(names, given, strict=True)))
+        rows = rows._replace(**dict(zip(SERVED_OPTIONS, given, strict=True)))
         return _outputs(self._search(1)(prompt, rows, self._stops(self.options.stop).transitions))
 
     def _serve_score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -345,7 +309,7 @@ class TextGenerator(Task):
 
 def _row_options(options: GenerationOptions, rows: int) -> RowOptions:
     """The options of each row; the seeds count up."""
-    seeds = (options.seed + np.arange(rows, dtype=np.int64)) % (LARGEST + 1)
+    seeds = [seed_of_row(options.seed, row) for row in range(rows)]
     return RowOptions.alike(options, rows)._replace(seed=tf.constant(seeds, tf.int32))
 
 

@@ -9,9 +9,9 @@ import tensorflow as tf
 from keras_transformer.generation import Stops
 from keras_transformer.generation.growth import FIRST_CAPACITY
 from keras_transformer.generation.loop import LoopState, TokenLoop
-from keras_transformer.tasks.generation_options import RowOptions
 from keras_transformer.tasks.generation_search import GenerationSearch, Progress
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.row_options import RowOptions
 from keras_transformer.tasks.stop_strings import StopStrings
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 
 import tensorflow as tf
+
+from keras_transformer.tasks.text_lists import text_list, text_list_pair
 
 # Nothing but what Python's `str.isspace` takes for white space.
 BLANK = r"[\t-\r\x1c-\x1f\x{85}\p{Z}]*"
@@ -17,32 +19,10 @@ def as_texts(texts: Sequence[str], argument: str = "texts") -> tf.Tensor:
         ValueError: when ``texts`` is one string instead of a list of them, or holds anything but
             strings.
 
-    >>> as_texts("abc")
-    Traceback (most recent call last):
-    ValueError: texts must be a list of strings, such as [text], not one string.
+    >>> as_texts(["abc"]).shape
+    TensorShape([1])
     """
-    if isinstance(texts, str | bytes):
-        raise ValueError(f"{argument} must be a list of strings, such as [text], not one string.")
-    if texts is None or isinstance(texts, Mapping) or not isinstance(texts, Iterable):
-        raise ValueError(f"{argument} must be a list of strings, not {texts!r:.80}.")
-    texts = list(texts)
-    for index, text in enumerate(texts):
-        if not isinstance(text, str | bytes):
-            raise ValueError(f"{argument}[{index}] must be a string, not {text!r:.80}.")
-        if isinstance(text, str) and not _is_encodable(text):
-            raise ValueError(
-                f"{argument}[{index}] holds half a character (a lone surrogate), which UTF-8 "
-                f"cannot write: {text!r:.80}."
-            )
-    return tf.constant(texts, tf.string, shape=[len(texts)])
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+    return _tensor(text_list(texts, argument))
 
 
 def as_text_pairs(
@@ -50,18 +30,18 @@ def as_text_pairs(
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Two lists of as many strings each, as tensors `[batch]`.
 
-    >>> as_text_pairs(["a"], [], ("questions", "contexts"))
-    Traceback (most recent call last):
-    ValueError: questions and contexts must be of one length, not 1 and 0.
+    Raises:
+        ValueError: when they are anything else.
+
+    >>> [tensor.shape for tensor in as_text_pairs(["a"], ["b"], ("questions", "contexts"))]
+    [TensorShape([1]), TensorShape([1])]
     """
-    pair = as_texts(first, arguments[0]), as_texts(second, arguments[1])
-    lengths = [int(tf.size(texts)) for texts in pair]
-    if lengths[0] != lengths[1]:
-        raise ValueError(
-            f"{arguments[0]} and {arguments[1]} must be of one length, not {lengths[0]} and "
-            f"{lengths[1]}."
-        )
-    return pair
+    one, other = text_list_pair(first, second, arguments)
+    return _tensor(one), _tensor(other)
+
+
+def _tensor(texts: list[str | bytes]) -> tf.Tensor:
+    return tf.constant(texts, tf.string, shape=[len(texts)])
 
 
 def is_blank(texts: tf.Tensor) -> tf.Tensor:

@@ -13,25 +13,15 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.tags import entities as entity_spans
 from keras_transformer.data.windows import word_windows
 from keras_transformer.models import BertTagger
+from keras_transformer.tasks.answer_rows import tagged_words
+from keras_transformer.tasks.answers import TaggedWord
 from keras_transformer.tasks.bert_task import BertTask, check_labels
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.requests import plain
 from keras_transformer.tasks.texts import as_texts, valid_unicode
 from keras_transformer.tasks.words import split_words
 from keras_transformer.text import Tokenizer
-
-
-class TaggedWord(NamedTuple):
-    """A word of a text and its tag."""
-
-    word: str
-    tag: str
-    start: int
-    """First character in the text."""
-    end: int
-    """One past the last character."""
-    score: float
-    """Probability of the tag."""
 
 
 class Entity(NamedTuple):
@@ -110,24 +100,14 @@ class TokenTagger(BertTask):
         Raises:
             ValueError: when ``texts`` is anything but a list of strings.
         """
-        outputs = self.serving_default(as_texts(texts))
+        outputs = plain(self.serving_default(as_texts(texts)))
         if cut := np.flatnonzero(outputs["truncated"]).tolist():
             warnings.warn(
                 f"{len(cut)} of the texts, the first of them texts[{cut[0]}], have more than "
                 f"max_words={self.max_words} words: what follows is not tagged.",
                 stacklevel=2,
             )
-        names = ("words", "tags", "starts", "ends", "scores")
-        columns = [outputs[name].numpy().tolist() for name in names]
-        return [
-            [
-                TaggedWord(word.decode("utf-8"), tag.decode("utf-8"), start, end, score)
-                for word, tag, start, end, score in zip(
-                    *(column[row][:length] for column in columns), strict=True
-                )
-            ]
-            for row, length in enumerate(outputs["length"].numpy())
-        ]
+        return tagged_words(outputs)
 
     def tag_words(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The tags of words that are cut already, as many as there are words.

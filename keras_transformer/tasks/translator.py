@@ -13,23 +13,14 @@ import tensorflow as tf
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.tasks.answer_rows import best_translations
+from keras_transformer.tasks.answers import Translation
 from keras_transformer.tasks.graph_function import graph_function
-from keras_transformer.tasks.requests import finite
+from keras_transformer.tasks.requests import finite, plain
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
 from keras_transformer.text import Tokenizer, load_tokenizer
-
-
-class Translation(NamedTuple):
-    """Translations of one text, best first."""
-
-    texts: list[str]
-    scores: list[float]
-    """Log-probability divided by the length penalty; 0 for a blank text."""
-    truncated: bool
-    """Whether the text was longer than the model takes, or the best translation is as long as it
-    may become: its last token then had to be EOS, and something may be missing."""
 
 
 class TranslationAttention(NamedTuple):
@@ -171,19 +162,8 @@ class Translator(Task):
         self._check_lengths(options)
         search = self._search_function(options, jit_compile)
         found = search(as_texts(texts), tf.constant(options.length_penalty, tf.float32))
-        return [
-            Translation(
-                [t.decode("utf-8") for t, s in zip(row, row_scores, strict=True) if np.isfinite(s)],
-                [float(s) for s in row_scores if np.isfinite(s)],
-                bool(cut),
-            )
-            for row, row_scores, cut in zip(
-                found.texts.numpy(),
-                found.scores.numpy(),
-                found.truncated.numpy(),
-                strict=True,
-            )
-        ]
+        columns = {"translations": found.texts, "scores": found.scores}
+        return best_translations(plain(columns | {"truncated": found.truncated}))
 
     def attention(self, text: str, translation: str | None = None) -> TranslationAttention:
         """The attention weights of every layer and head for one text and its translation.

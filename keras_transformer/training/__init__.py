@@ -11,8 +11,9 @@ from keras_transformer.training.limits import (
     TrainingInterrupted,
 )
 from keras_transformer.training.losses import TokenCrossEntropy
-from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss, perplexity
+from keras_transformer.training.metrics import Perplexity, TokenAccuracy, TokenLoss
 from keras_transformer.training.optimizers import TransformerAdamW, adamw, updates_made
+from keras_transformer.training.perplexity import perplexity
 from keras_transformer.training.progress import Throughput, TrainingProgress
 from keras_transformer.training.reproducibility import set_seed
 from keras_transformer.training.schedules import (

@@ -1,20 +1,9 @@
 """Metrics that weigh every real token alike: over batches, lengths and replicas."""
 
-import math
-
 import keras
 import tensorflow as tf
 
 from keras_transformer.training.losses import token_losses
-
-
-def perplexity(loss: float) -> float:
-    """`exp` of the mean loss of a token; infinity where no float holds it.
-
-    >>> perplexity(0.0), perplexity(1000.0)
-    (1.0, inf)
-    """
-    return math.inf if loss > 709 else math.exp(loss)
 
 
 class TokenMean(keras.metrics.Metric):

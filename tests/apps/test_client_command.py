@@ -235,7 +235,7 @@ def test_texts_and_scores_as_gpt_generate_writes_them(ask):
         (translator, ["--timeout", "0"], "timeout must be above 0"),
         (generator, ["--score", "--seed", "1"], "--score makes no new text: leave out --seed"),
         (generator, ["--n", "2"], "give --seed with --n"),
-        (generator, ["--top-p", "2"], "top_p must be from 0 to 1, not 2.0"),
+        (generator, ["--top-p", "2"], r"top_p must be from 0 to 1 \(1: off\), not 2.0"),
         (generator, ["--xla"], "not found in signature def"),
         (translator, ["no-such-file.txt"], "no-such-file.txt"),
     ],

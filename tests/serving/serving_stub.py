@@ -10,6 +10,7 @@ import base64
 import json
 import math
 import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -132,6 +133,20 @@ class Answer(NamedTuple):
     status: int
     content: bytes
     length: int | None = None
+
+
+def answering(
+    status: int, content: str | bytes, length: int | None = None
+) -> Callable[[str, str, bytes], Answer]:
+    """For a `RestStub` that says the same to everything."""
+    content = content.encode() if isinstance(content, str) else content
+    return lambda method, path, body: Answer(status, content, length)
+
+
+def free_port() -> int:
+    """Where nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        return taken.getsockname()[1]
 
 
 class RestStub:

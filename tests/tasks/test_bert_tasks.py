@@ -12,8 +12,8 @@ from small_berts import GARBAGE, MASKED, TASKS, TEXTS, ask, ask_alone, assert_sa
 
 from keras_transformer.models import BertEmbedder, BertSpanQA
 from keras_transformer.tasks import Task, TextEmbedder
+from keras_transformer.tasks.answers import NOTHING
 from keras_transformer.tasks.chunks import TOKENS_AT_A_TIME, run_in_chunks
-from keras_transformer.tasks.requests import NOTHING
 
 REVERSED = TEXTS[::-1]
 

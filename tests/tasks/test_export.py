@@ -13,7 +13,7 @@ from small_translators import SOURCES, TARGETS, assert_same_answers, plain_outpu
 from tasks import processes
 
 from benchmarks import same_everywhere
-from keras_transformer.tasks.requests import NOTHING
+from keras_transformer.tasks.answers import NOTHING
 
 TEXTS = [*SOURCES, "", " ", "the dog drinks red tea", "x" * 500]
 

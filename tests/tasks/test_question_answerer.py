@@ -13,7 +13,7 @@ from small_berts import strings
 from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks import AnswerOptions, QuestionAnswerer
 from keras_transformer.tasks.answer_search import slices_of_texts
-from keras_transformer.tasks.requests import NOTHING
+from keras_transformer.tasks.answers import NOTHING
 from keras_transformer.tasks.span_search import best_spans
 
 CLS, SEP = 2, 3

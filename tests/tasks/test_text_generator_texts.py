@@ -7,7 +7,7 @@ import tensorflow as tf
 from small_generators import KINDS, PROMPTS, WINDOW, assert_same, generator
 
 from keras_transformer.tasks import GenerationOptions
-from keras_transformer.tasks.generation_options import RowOptions
+from keras_transformer.tasks.row_options import RowOptions
 from keras_transformer.tasks.token_spelling import TokenSpelling
 
 SPELLING = generator("characters")

@@ -9,7 +9,7 @@ import tensorflow as tf
 from small_translators import PAIRS, SOURCES, TARGETS, assert_same_answers, plain_outputs
 
 from keras_transformer.tasks import TranslationOptions, Translator
-from keras_transformer.tasks.requests import NOTHING
+from keras_transformer.tasks.answers import NOTHING
 
 
 def test_pairs_learned_by_heart_decode_exactly(overfitted):
