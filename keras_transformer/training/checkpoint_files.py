@@ -18,7 +18,8 @@ import tensorflow as tf
 from keras_transformer.text.files import set_usual_mode
 
 _STATE = "state"
-_FORMAT = 1
+_FORMAT = 2
+_ARRAY = "\0array"  # a key that no state of a callback has
 # What a file raises whose bytes are not those that were written: one bit makes it ask for a
 # compression that Python does not have.
 _WRONG_CONTENT = (ValueError, LookupError, TypeError, AttributeError, NotImplementedError)
@@ -61,7 +62,7 @@ class Checkpoint:
                     f"{self.path}: the {group}'s variable {name} {list(array.shape)} does not fit "
                     f"your {variable.path} {list(variable.shape)}."
                 )
-            values.append(_typed(array, variable))
+            values.append(_typed(array))
         return values
 
 
@@ -153,11 +154,9 @@ def plain_name(path: str) -> str:
     return re.sub(r"^loss_scale_optimizer/(?=[^/]+/)", "", path)
 
 
-def _typed(array: np.ndarray, variable: keras.Variable) -> np.ndarray:
-    """The array in the type it was saved with: NumPy files know bfloat16 only as raw bytes."""
-    if array.dtype.kind != "V":
-        return array
-    return array.view(tf.as_dtype(variable.dtype).as_numpy_dtype)
+def _typed(array: np.ndarray) -> np.ndarray:
+    """The array in the type it was saved with: NumPy files know bfloat16 only as two raw bytes."""
+    return array.view(tf.bfloat16.as_numpy_dtype) if array.dtype == "V2" else array
 
 
 def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
@@ -171,15 +170,15 @@ def _without_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     if isinstance(value, np.ndarray):
         name = f"{_STATE}/{len(arrays)}"
         arrays[name] = value
-        return {"array": name}
+        return {_ARRAY: name}
     return value
 
 
 def _with_arrays(value: Any, arrays: dict[str, np.ndarray]) -> Any:
     """The inverse of `_without_arrays`."""
     if isinstance(value, dict):
-        if value.keys() == {"array"}:
-            return arrays[value["array"]]
+        if _ARRAY in value:
+            return _typed(arrays[value[_ARRAY]])
         return {key: _with_arrays(item, arrays) for key, item in value.items()}
     if isinstance(value, list):
         return [_with_arrays(item, arrays) for item in value]

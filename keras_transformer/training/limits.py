@@ -117,8 +117,9 @@ class StopOnSignal(keras.callbacks.Callback):
     `fit` is left by `TrainingInterrupted`, without validation and scores, which take time and are
     no part of the training. A signal that comes within these waits for their end. With a
     `TrainingCheckpoint` later in the list, nothing is lost. A signal to one of several workers
-    stops all of them.
-    Outside the main thread, where Python has no signal handlers, it does nothing.
+    stops all of them. Outside the main thread, where Python has no signal handlers, it does
+    nothing. An error in `fit`, which no callback is told of, leaves it listening: until a signal
+    comes, or the next `fit`.
 
     Args:
         signals: the signals to act on.
@@ -136,6 +137,7 @@ class StopOnSignal(keras.callbacks.Callback):
     def on_train_begin(self, logs=None) -> None:
         """Listen."""
         self.received, self._stopped = None, False
+        self._restore_handlers()  # of a `fit` that ended with an error
         if threading.current_thread() is threading.main_thread():
             self._previous = {
                 number: signal.signal(number, self._receive) for number in self.signals

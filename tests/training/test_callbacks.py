@@ -115,6 +115,19 @@ def test_a_signal_within_validation_waits_for_its_end_and_that_of_the_scores(mod
     assert checkpoint.paths()[-1].name == "epoch-0001-batch-00000000.npz"
 
 
+def test_after_an_error_the_next_training_gives_the_handlers_back(model):
+    def fail():
+        raise RuntimeError("of another callback")
+
+    before = signal.getsignal(signal.SIGTERM)
+    stop = StopOnSignal()
+    with pytest.raises(RuntimeError, match="another callback"):
+        fit(model, stop, at_step(2, fail))
+    assert signal.getsignal(signal.SIGTERM) is not before
+    fit(model, stop)
+    assert signal.getsignal(signal.SIGTERM) is before
+
+
 @pytest.fixture
 def interruptible():
     """Python's own handler, which a test run in the background may have been started without."""

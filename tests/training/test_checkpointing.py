@@ -233,15 +233,21 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path, monkeypatch):
 
 def test_bfloat16_and_nested_state_return_as_they_were(tmp_path):
     variable = keras.Variable([1.5, -2.25], dtype="bfloat16", name="half")
-    state = {"list": [1, None, {"a": np.arange(3)}], "weights": [np.ones([2, 2], "float32")]}
+    half = keras.ops.convert_to_numpy(variable)
+    state = {
+        "list": [1, None, {"a": np.arange(3)}],
+        "weights": [np.ones([2, 2], "float32"), half],
+        "plain": {"array": 5},
+    }
     write_checkpoint(tmp_path / "c.npz", {"model": named_arrays([variable])}, state)
     saved = read_checkpoint(tmp_path / "c.npz")
-    np.testing.assert_array_equal(
-        saved.variables("model", [variable])[0], keras.ops.convert_to_numpy(variable)
-    )
+    np.testing.assert_array_equal(saved.variables("model", [variable])[0], half)
     np.testing.assert_array_equal(saved.state["list"][2]["a"], [0, 1, 2])
     assert saved.state["list"][:2] == [1, None]
     assert saved.state["weights"][0].dtype == np.float32
+    np.testing.assert_array_equal(saved.state["weights"][1], half)
+    assert saved.state["weights"][1].dtype == half.dtype
+    assert saved.state["plain"] == {"array": 5}
 
 
 def test_what_cannot_be_resumed_is_refused(tmp_path):
