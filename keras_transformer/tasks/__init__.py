@@ -22,7 +22,6 @@ from keras_transformer.tasks.text_embedder import TextEmbedder
 from keras_transformer.tasks.text_generator import TextGenerator
 from keras_transformer.tasks.token_tagger import Entity, TokenTagger
 from keras_transformer.tasks.translator import (
-    TranslationAttention,
     TranslationOptions,
     Translator,
 )
@@ -48,7 +47,6 @@ __all__ = [
     "TokenTagger",
     "TokenVectors",
     "Translation",
-    "TranslationAttention",
     "TranslationOptions",
     "Translator",
 ]

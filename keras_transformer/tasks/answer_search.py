@@ -10,9 +10,9 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
-from keras_transformer.data.windows import best_window, stride_windows
+from keras_transformer.data.windows import Windows, best_window, stride_windows
 from keras_transformer.models import BertSpanQA
-from keras_transformer.tasks.bert_inputs import BertInputs, cut, slices
+from keras_transformer.tasks.bert_inputs import BertBatch, BertInputs, BertReading, cut, slices
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
@@ -104,26 +104,58 @@ class AnswerSearch:
     def __call__(self, questions: tf.Tensor, contexts: tf.Tensor, n_best: int) -> FoundAnswers:
         """Answers to questions `[batch]` in contexts `[batch]`."""
         questions, contexts = same_rows(question=questions, context=contexts)
-        tokenizer, options = self.inputs.tokenizer, self.options
-        asked, question_cut = cut(tokenizer.tokenize(questions), options.max_question_length)
-        read = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
-        tokens, context_cut = cut(read[0], options.max_context_length)
-        starts, ends = (part[:, : options.max_context_length] for part in read[1:])
+        asked, (tokens, starts, ends), truncated = self._tokens(questions, contexts)
         spans = self.spans(asked, tokens, n_best)
         blank = is_blank(questions) | is_blank(contexts)  # [batch]
         scores = tf.where(blank[:, None], IMPOSSIBLE, spans.scores)  # [batch, n_best]
         found = scores > IMPOSSIBLE
         starts = tf.where(found, _at(starts, spans.starts), 0)  # [batch, n_best]
         ends = tf.where(found, _at(ends, spans.ends), 0)  # [batch, n_best]
-        threshold = options.no_answer_threshold
+        threshold = self.options.no_answer_threshold
         return FoundAnswers(
             answers=slices_of_texts(contexts, starts, ends),
             scores=scores,
             starts=starts,
             ends=ends,
             has_answer=scores[:, 0] > (IMPOSSIBLE if threshold is None else threshold),
-            truncated=question_cut | context_cut,
+            truncated=truncated,
         )
+
+    def reading(self, questions: tf.Tensor, contexts: tf.Tensor) -> BertReading:
+        """What the model is given of questions `[batch]` and contexts `[batch]`: windows."""
+        asked, (tokens, *_), truncated = self._tokens(questions, contexts)
+        rows, starts, ends, _ = self._windows(asked, tokens)[0]
+        return BertReading(self._read(asked, tokens, rows, starts, ends), rows, truncated)
+
+    def _tokens(
+        self, questions: tf.Tensor, contexts: tf.Tensor
+    ) -> tuple[tf.RaggedTensor, list[tf.RaggedTensor], tf.Tensor]:
+        """Tokens of the questions, tokens of the contexts with where each begins and ends
+        (`[batch, (tokens)]` each), and which rows were cut `[batch]`."""
+        tokenizer, most = self.inputs.tokenizer, self.options.max_context_length
+        asked, question_cut = cut(tokenizer.tokenize(questions), self.options.max_question_length)
+        read = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
+        context_cut = read[0].row_lengths() > most
+        return asked, [part[:, :most] for part in read], question_cut | context_cut
+
+    def _windows(
+        self, questions: tf.RaggedTensor, contexts: tf.RaggedTensor
+    ) -> tuple[Windows, tf.Tensor]:
+        """Windows over the contexts' tokens, and the room for them beside each question
+        `[batch]`."""
+        rooms = self.options.max_length - 3 - questions.row_lengths()  # [batch]
+        return stride_windows(contexts.row_lengths(), rooms, self.options.stride), rooms
+
+    def _read(
+        self,
+        questions: tf.RaggedTensor,
+        contexts: tf.RaggedTensor,
+        rows: tf.Tensor,
+        starts: tf.Tensor,
+        ends: tf.Tensor,
+    ) -> BertBatch:
+        """Questions with windows of their contexts; rows, starts and ends are `[windows]`."""
+        return self.inputs.pair(tf.gather(questions, rows), slices(contexts, rows, starts, ends))
 
     def spans(self, questions: tf.RaggedTensor, contexts: tf.RaggedTensor, n_best: int) -> Spans:
         """The best spans of each context.
@@ -136,17 +168,14 @@ class AnswerSearch:
             Spans in tokens of the contexts; scores are those above there being no answer.
         """
         step, longest = self.options.stride, self.options.max_answer_length
-        taken = 3 + questions.row_lengths()  # [batch], of each window
-        rooms = self.options.max_length - taken  # [batch]
-        windows = stride_windows(contexts.row_lengths(), rooms, step)
+        windows, rooms = self._windows(questions, contexts)
 
         def search(rows: tf.Tensor, starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            question = tf.gather(questions, rows)  # [rows, (tokens)]
-            batch = self.inputs.pair(question, slices(contexts, rows, starts, ends))
+            batch = self._read(questions, contexts, rows, starts, ends)
             inputs = {"token_ids": batch.token_ids, "segment_ids": batch.segment_ids}
             scores = self.model(inputs, training=False)  # [rows, width] each
             first, last = (tf.cast(scores[name], tf.float32) for name in ("start", "end"))
-            offset = starts - question.row_lengths() - 2  # [rows]
+            offset = starts - tf.gather(questions.row_lengths(), rows) - 2  # [rows]
             width = tf.shape(batch.token_ids, tf.int64)[1]
             places = tf.range(width)[None] + offset[:, None]  # [rows, width], in the context
             inside = (places >= starts[:, None]) & (places < ends[:, None])  # [rows, width]
@@ -167,6 +196,7 @@ class AnswerSearch:
                 no_answer,
             )
 
+        taken = 3 + questions.row_lengths()  # [batch], of each window
         sizes = windows.ends - windows.starts + tf.gather(taken, windows.rows)  # [windows]
         places = tf.TensorSpec([None, n_best], tf.int64)
         found = run_in_chunks(

@@ -127,6 +127,17 @@ class Generation(NamedTuple):
     """Whether the prompt was longer than the model takes: only its last tokens were read."""
 
 
+class WrittenIds(NamedTuple):
+    """The tokens that a model reads and those that it writes, for one text."""
+
+    read: list[int]
+    """Of the text or prompt, with what stands before or after it."""
+    written: list[int]
+    """Of what is made of it, an end marker counted."""
+    truncated: bool
+    """Whether the model reads a part only, or had to stop because there is no more room."""
+
+
 class TextScore(NamedTuple):
     """How likely a model finds a text.
 

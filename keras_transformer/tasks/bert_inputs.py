@@ -18,6 +18,14 @@ class BertBatch(NamedTuple):
     lengths: tf.Tensor  # int32 [rows], real tokens
 
 
+class BertReading(NamedTuple):
+    """All that a BERT is given of some texts: of each text one row, or one for each window."""
+
+    batch: BertBatch
+    rows: tf.Tensor  # int64 [rows], the text of each
+    truncated: tf.Tensor  # bool [batch], which texts are not read as a whole
+
+
 @dataclass(frozen=True)
 class BertInputs:
     """Puts tokens between [CLS] and [SEP], the tokenizer's `cls_id` and `sep_id`.
@@ -45,6 +53,20 @@ class BertInputs:
     def pair(self, first: tf.RaggedTensor, second: tf.RaggedTensor) -> BertBatch:
         """``[CLS] first [SEP] second [SEP]`` for int32 `[rows, (tokens)]` each."""
         return self._batch([first, second])
+
+    def reading(
+        self, texts: tf.Tensor, text_pairs: tf.Tensor | None, max_length: int
+    ) -> BertReading:
+        """Texts `[batch]`, or pairs of them, cut to so many tokens, special ones included."""
+        first = self.tokenizer.tokenize(texts)  # [batch, (tokens)]
+        if text_pairs is None:
+            first, truncated = cut(first, max_length - 2)
+            batch = self.single(first)
+        else:
+            second = self.tokenizer.tokenize(text_pairs)  # [batch, (tokens)]
+            first, second, truncated = cut_pair(first, second, max_length - 3)
+            batch = self.pair(first, second)
+        return BertReading(batch, tf.range(first.nrows()), truncated)
 
     def _batch(self, texts: list[tf.RaggedTensor]) -> BertBatch:
         rows = texts[0].nrows(tf.int32)

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import keras
+import tensorflow as tf
 
 from keras_transformer.checks import check_whole
 from keras_transformer.models import Bert, BertConfig
-from keras_transformer.tasks.bert_inputs import BertInputs
+from keras_transformer.tasks.bert_inputs import BertInputs, BertReading
 from keras_transformer.tasks.task import Task
 from keras_transformer.text import Tokenizer, load_tokenizer
 
@@ -69,6 +70,16 @@ class BertTask(Task):
         self._inputs = BertInputs(tokenizer, config.type_vocab_size)
         if not model.built:
             model.build()
+
+    def reading(self, texts: tf.Tensor, text_pairs: tf.Tensor | None = None) -> BertReading:
+        """What the model is given of texts `[batch]`; the task itself reads them by this.
+
+        Args:
+            texts: string `[batch]`.
+            text_pairs: string `[batch]`, the second text of each. A task that takes one text reads
+                a pair as in pretraining.
+        """
+        return self._inputs.reading(texts, text_pairs, self.max_length)
 
     # Saving.
 

@@ -13,7 +13,7 @@ from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.tasks.answer_rows import guesses
 from keras_transformer.tasks.answers import Guesses
-from keras_transformer.tasks.bert_inputs import slices
+from keras_transformer.tasks.bert_inputs import BertReading, slices
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
@@ -84,7 +84,15 @@ class FillMask(BertTask):
         """`serving_default`: tokens and their scores."""
         return {"serving_default": self.serving_default}
 
-    def _fill(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+    def reading(self, texts: tf.Tensor, text_pairs: tf.Tensor | None = None) -> BertReading:
+        """What the model is given of texts; of a pair, "[MASK]" is no mask."""
+        if text_pairs is not None:
+            return super().reading(texts, text_pairs)
+        return self._around_the_mask(texts)[0]
+
+    def _around_the_mask(self, text: tf.Tensor) -> tuple[BertReading, tf.Tensor, tf.Tensor]:
+        """The part of each text that is read, where its mask is in it `[batch]`, and whether there
+        is one `[batch]`."""
         tokens = self._tokenize(text)  # [batch, (tokens)]
         masks = tf.where(tokens.values == self.mask_id)[:, 0]  # [masks], counted through the batch
         rows = tf.range(tokens.nrows())
@@ -96,8 +104,12 @@ class FillMask(BertTask):
         length, most = tokens.row_lengths(), self.max_length - 2
         start = tf.clip_by_value(place - most // 2, 0, tf.maximum(length - most, 0))
         read = slices(tokens, rows, start, tf.minimum(start + most, length))
-        batch = self._inputs.single(read)
         position = tf.where(has_mask, tf.cast(place - start, tf.int32) + 1, 0)  # [batch]
+        reading = BertReading(self._inputs.single(read), rows, length > most)
+        return reading, position, has_mask
+
+    def _fill(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        (batch, _, truncated), position, has_mask = self._around_the_mask(text)
         best, scores = run_in_chunks(
             self._guess,
             (*batch, position),
@@ -108,7 +120,7 @@ class FillMask(BertTask):
         return {
             "tokens": tf.where(asked[:, None], tf.gather(self._tokens, best), ""),
             "scores": tf.where(asked[:, None], scores, 0.0),
-            "truncated": length > most,
+            "truncated": truncated,
         }
 
     def _guess(

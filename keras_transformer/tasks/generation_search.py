@@ -100,11 +100,7 @@ class GenerationSearch:
             options = RowOptions(*values)
             stops = Stops(transitions)
             tokens = tokens[:, : tf.reduce_max(lengths)]
-            (progress,) = tf.while_loop(
-                lambda progress: ~tf.reduce_all(progress.done),
-                lambda progress: (self._round(progress, options, stops),),
-                (self.begin(tokens, lengths, options),),
-            )
+            progress = self.finish(self.begin(tokens, lengths, options), options, stops)
             return self._outcome(progress, stops)
 
         texts, scores, new, reasons = map_in_chunks(
@@ -116,6 +112,15 @@ class GenerationSearch:
         )
         full_texts = tf.strings.join([valid_unicode(prompts), texts])
         return Found(texts, full_texts, scores, new, reasons, truncated)
+
+    def finish(self, progress: Progress, options: RowOptions, stops: Stops) -> Progress:
+        """The texts as they are when all of them have ended."""
+        (progress,) = tf.while_loop(
+            lambda progress: ~tf.reduce_all(progress.done),
+            lambda progress: (self._round(progress, options, stops),),
+            (progress,),
+        )
+        return progress
 
     def prompt_tokens(self, prompts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """What is read of prompts: ids `[batch, width]`, lengths, and which are cut (`[batch]`)."""

@@ -13,6 +13,7 @@ from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.answer_rows import answers
 from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch
 from keras_transformer.tasks.answers import Answers
+from keras_transformer.tasks.bert_inputs import BertReading
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import finite, plain
@@ -85,6 +86,16 @@ class QuestionAnswerer(BertTask):
         """`serving_default`: the best answer; `n_best`: several of them, and where there are fewer,
         empty ones with the score -1e9."""
         return {"serving_default": self.serving_default, "n_best": self.n_best}
+
+    def reading(self, texts: tf.Tensor, text_pairs: tf.Tensor | None = None) -> BertReading:
+        """What the model is given of questions and contexts: windows, a question in each.
+
+        Raises:
+            ValueError: when there are no ``text_pairs``, which are the contexts.
+        """
+        if text_pairs is None:
+            raise ValueError("A QuestionAnswerer reads a question and its context: give both.")
+        return self._search.reading(texts, text_pairs)
 
     def _answer(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._search(question, context, 1)

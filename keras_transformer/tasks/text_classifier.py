@@ -10,7 +10,7 @@ import tensorflow as tf
 from keras_transformer.models import BertClassifier
 from keras_transformer.tasks.answer_rows import classifications
 from keras_transformer.tasks.answers import Classification, Regression
-from keras_transformer.tasks.bert_inputs import BertBatch, cut, cut_pair
+from keras_transformer.tasks.bert_inputs import BertReading
 from keras_transformer.tasks.bert_task import BertTask, check_labels
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
@@ -107,20 +107,16 @@ class TextClassifier(BertTask):
         return {"serving_default": self.serving_default, "pair": self.pair}
 
     def _classify_texts(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        tokens, truncated = cut(self.tokenizer.tokenize(text), self.max_length - 2)
-        return self._classify(self._inputs.single(tokens), truncated, is_blank(text))
+        return self._classify(self.reading(text), is_blank(text))
 
     def _classify_pairs(self, text: tf.Tensor, text_pair: tf.Tensor) -> dict[str, tf.Tensor]:
         text, text_pair = same_rows(text=text, text_pair=text_pair)
-        first, second, truncated = cut_pair(
-            self.tokenizer.tokenize(text), self.tokenizer.tokenize(text_pair), self.max_length - 3
-        )
         blank = is_blank(text) & is_blank(text_pair)
-        return self._classify(self._inputs.pair(first, second), truncated, blank)
+        return self._classify(self.reading(text, text_pair), blank)
 
-    def _classify(
-        self, batch: BertBatch, truncated: tf.Tensor, blank: tf.Tensor
-    ) -> dict[str, tf.Tensor]:
+    def _classify(self, reading: BertReading, blank: tf.Tensor) -> dict[str, tf.Tensor]:
+        batch, _, truncated = reading
+
         def logits(ids: tf.Tensor, segments: tf.Tensor, lengths: tf.Tensor) -> tuple[tf.Tensor]:
             width = tf.reduce_max(lengths)
             inputs = {"token_ids": ids[:, :width], "segment_ids": segments[:, :width]}

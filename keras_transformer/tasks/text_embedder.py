@@ -11,7 +11,6 @@ import tensorflow as tf
 from keras_transformer.models import BertEmbedder
 from keras_transformer.tasks.answer_rows import token_vectors
 from keras_transformer.tasks.answers import TokenVectors
-from keras_transformer.tasks.bert_inputs import cut
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
@@ -73,8 +72,7 @@ class TextEmbedder(BertTask):
         return {"serving_default": self.serving_default, "tokens": self.tokens}
 
     def _embed(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        tokens, truncated = cut(self.tokenizer.tokenize(text), self.max_length - 2)
-        batch = self._inputs.single(tokens)
+        batch, _, truncated = self.reading(text)
 
         def embed(ids: tf.Tensor, segments: tf.Tensor, lengths: tf.Tensor) -> tuple[tf.Tensor]:
             width = tf.reduce_max(lengths)

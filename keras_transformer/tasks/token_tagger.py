@@ -11,16 +11,17 @@ import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.data.tags import entities as entity_spans
-from keras_transformer.data.windows import word_windows
+from keras_transformer.data.windows import WordWindows, word_windows
 from keras_transformer.models import BertTagger
 from keras_transformer.tasks.answer_rows import tagged_words
 from keras_transformer.tasks.answers import TaggedWord
+from keras_transformer.tasks.bert_inputs import BertReading
 from keras_transformer.tasks.bert_task import BertTask, check_labels
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import plain
 from keras_transformer.tasks.texts import as_texts, valid_unicode
-from keras_transformer.tasks.words import split_words
+from keras_transformer.tasks.words import WordSpans, split_words
 from keras_transformer.text import Tokenizer
 
 
@@ -150,10 +151,37 @@ class TokenTagger(BertTask):
         """`serving_default`: words, tags, places and probabilities of at most `max_words`."""
         return {"serving_default": self.serving_default}
 
-    def _tag_texts(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        found = split_words(text)  # [batch, (words)] each
+    def reading(self, texts: tf.Tensor, text_pairs: tf.Tensor | None = None) -> BertReading:
+        """What the model is given of texts: windows of whole words.
+
+        Raises:
+            ValueError: when there are ``text_pairs``, of which this task knows nothing.
+        """
+        if text_pairs is not None:
+            raise ValueError("A TokenTagger reads one text, not a pair.")
+        words, truncated = self._words(texts)
+        pieces, windows, starts, ends = self._windows(words.words)
+        tokens = tf.gather(pieces.values, tf.ragged.range(starts, ends))  # [rows, (tokens)]
+        return BertReading(self._inputs.single(tokens), windows.rows, truncated)
+
+    def _words(self, texts: tf.Tensor) -> tuple[WordSpans, tf.Tensor]:
+        """The words that are tagged, and which texts have more of them `[batch]`."""
+        found = split_words(texts)  # [batch, (words)] each
         truncated = found.words.row_lengths() > self.max_words  # [batch]
-        words, starts, ends = (part[:, : self.max_words] for part in found)
+        return WordSpans(*(part[:, : self.max_words] for part in found)), truncated
+
+    def _windows(
+        self, words: tf.RaggedTensor
+    ) -> tuple[tf.RaggedTensor, WordWindows, tf.Tensor, tf.Tensor]:
+        """Tokens of all words, windows of words, and the first and last token of each window."""
+        pieces = self._pieces(words.values)  # [all_words, (tokens)]
+        sizes = words.with_values(pieces.row_lengths())  # [batch, (words)]
+        windows = word_windows(sizes, self._room, self._room - self.stride)
+        starts, ends = (tf.gather(pieces.row_splits, part) for part in windows[1:3])
+        return pieces, windows, starts, ends
+
+    def _tag_texts(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        (words, starts, ends), truncated = self._words(text)
         tags, scores = self._tag_words(words)
         outputs = {"words": words, "tags": tags, "starts": starts, "ends": ends, "scores": scores}
         dense = {name: part.to_tensor(shape=[None, None]) for name, part in outputs.items()}
@@ -162,11 +190,8 @@ class TokenTagger(BertTask):
 
     def _tag_words(self, words: tf.RaggedTensor) -> tuple[tf.RaggedTensor, tf.RaggedTensor]:
         """Tags and their probabilities, `[batch, (words)]` each, of words `[batch, (words)]`."""
-        pieces = self._pieces(words.values)  # [all_words, (tokens)]
-        sizes = words.with_values(pieces.row_lengths())  # [batch, (words)]
-        windows = word_windows(sizes, self._room, self._room - self.stride)
+        pieces, windows, starts, ends = self._windows(words)
         places = pieces.row_splits  # [all_words + 1], tokens before each word
-        starts, ends = (tf.gather(places, part) for part in (windows.starts, windows.ends))
 
         def tag(starts: tf.Tensor, ends: tf.Tensor) -> tuple[tf.Tensor, ...]:
             tokens = tf.gather(pieces.values, tf.ragged.range(starts, ends))  # [rows, (tokens)]

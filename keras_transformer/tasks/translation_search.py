@@ -96,7 +96,7 @@ class TranslationSearch:
         """
         alpha = self.options.length_penalty if alpha is None else alpha
         source, cut = self.source_ids(texts)  # [batch, source_length]
-        lengths = tf.reduce_sum(tf.cast(source != self.model.config.pad_token_id, tf.int32), 1)
+        lengths = self._lengths(source)  # [batch]
 
         def translate_chunk(source: tf.Tensor, lengths: tf.Tensor) -> tuple[tf.Tensor, ...]:
             source = source[:, : tf.reduce_max(lengths)]
@@ -127,6 +127,17 @@ class TranslationSearch:
         scores = tf.where(blank[:, None], tf.where(first, 0.0, float("-inf")), scores)
         return Found(found, scores, (cut | unended) & ~blank)
 
+    def best_ids(self, text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """Ids of one text `[1]` with EOS, those of its best translation, EOS counted, and whether
+        either was cut; of a blank text the translation is EOS alone."""
+        source, cut = self.source_ids(text)  # [1, source_length]
+        limits = self._limit(self._lengths(source))  # [1]
+        found = self._search(source, limits, 1, self.options.length_penalty)
+        length, blank = found.lengths[0, 0], is_blank(text)[0]
+        end = tf.constant([self.model.config.eos_token_id])
+        written = tf.cond(blank, lambda: end, lambda: found.ids[0, 0, :length])
+        return source[0], written, (cut[0] | (length >= limits[0])) & ~blank
+
     def source_ids(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Source ids `[batch, source_length]`, each row ended by EOS, and which rows were cut."""
         config, most = self.model.config, self.options.max_source_length - 1
@@ -136,6 +147,10 @@ class TranslationSearch:
         ends = tf.fill([tf.shape(texts)[0], 1], config.eos_token_id)
         tokens = tf.concat([tokens, ends], axis=1)
         return tokens.to_tensor(config.pad_token_id), cut
+
+    def _lengths(self, source: tf.Tensor) -> tf.Tensor:
+        """Numbers of real tokens, int32 `[batch]`, in source ids `[batch, source_length]`."""
+        return tf.reduce_sum(tf.cast(source != self.model.config.pad_token_id, tf.int32), 1)
 
     def _limit(self, lengths: tf.Tensor) -> tf.Tensor:
         """Most tokens of a translation, EOS included, by the number of source tokens."""

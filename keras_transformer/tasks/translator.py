@@ -4,33 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
-from keras_transformer.layers import capture_attention
 from keras_transformer.models import Transformer, TransformerConfig
 from keras_transformer.tasks.answer_rows import best_translations
-from keras_transformer.tasks.answers import Translation
+from keras_transformer.tasks.answers import Translation, WrittenIds
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import finite, plain
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
 from keras_transformer.text import Tokenizer, load_tokenizer
-
-
-class TranslationAttention(NamedTuple):
-    """What a translation looked at."""
-
-    source_tokens: list[str]
-    target_tokens: list[str]
-    weights: dict[str, np.ndarray]
-    """Path of each attention layer to `[heads, queries, keys]`; in the decoder query ``t`` is the
-    position that predicts target token ``t``."""
 
 
 class Translator(Task):
@@ -165,25 +154,28 @@ class Translator(Task):
         columns = {"translations": found.texts, "scores": found.scores}
         return best_translations(plain(columns | {"truncated": found.truncated}))
 
-    def attention(self, text: str, translation: str | None = None) -> TranslationAttention:
-        """The attention weights of every layer and head for one text and its translation.
+    def written_ids(self, text: str, translation: str | None = None) -> WrittenIds:
+        """The tokens of a text as the model reads them, and those of its translation.
 
         Args:
             text: the source.
-            translation: the target; the model's own translation by default.
+            translation: the target; by default the best translation that the search finds, in just
+                the tokens that it was found in.
         """
-        translation = self([text])[0] if translation is None else translation
-        config = self.model.config
-        source, _ = self._search.source_ids(tf.constant([text]))
-        target = self.target_tokenizer.tokenize(tf.constant([translation])).to_tensor()
-        inputs = tf.concat([[[config.bos_token_id]], target], axis=1)  # [1, target_length]
-        with capture_attention() as weights:
-            self.model({"source": source, "target": inputs}, training=False)
-        targets = [*target[0].numpy(), config.eos_token_id]
-        return TranslationAttention(
-            [self.source_tokenizer.id_to_token(int(i)) for i in source[0].numpy()],
-            [self.target_tokenizer.id_to_token(int(i)) for i in targets],
-            {path: w.numpy()[0] for path, w in weights.items()},
+        texts = as_texts([text])
+        if translation is None:
+            source, written, truncated = self._best_ids(texts)
+            return WrittenIds(source.numpy().tolist(), written.numpy().tolist(), bool(truncated))
+        source, truncated = self._search.source_ids(texts)
+        (written,) = self.target_tokenizer.tokenize(as_texts([translation])).to_list()
+        written = [*written, self.model.config.eos_token_id]
+        return WrittenIds(source[0].numpy().tolist(), written, bool(truncated[0]))
+
+    @cached_property
+    def _best_ids(self) -> tf.types.experimental.PolymorphicFunction:
+        """One text to the ids of both sides, and whether one of them was cut."""
+        return graph_function(
+            self._search.best_ids, input_signature=[tf.TensorSpec([None], tf.string)]
         )
 
     def _search_function(

@@ -56,6 +56,58 @@ def test_the_output_can_be_computed_again_from_the_weights():
     assert_allclose(attention.output_dense(context), output, atol=1e-5)
 
 
+def context_of(attention, weights, values):
+    """The output by the weights: values ``[batch, kv_heads, keys, value_dim]``."""
+    values = np.repeat(values, attention.num_heads // attention.num_key_value_heads, axis=1)
+    context = (weights @ values).swapaxes(1, 2)  # [batch, queries, heads, value_dim]
+    return attention.output_dense(context.reshape(*context.shape[:2], -1)).numpy()
+
+
+def test_so_it_can_for_attention_to_an_encoder():
+    attention = MultiHeadAttention(num_heads=4, key_dim=3, num_key_value_heads=2)
+    random = np.random.default_rng(0)
+    x, memory = (random.normal(size=(2, n, 12)).astype("float32") for n in (3, 5))
+    mask = np.array([[True] * 5, [True, True, False, True, False]])
+    attention(x, memory)  # builds it
+    for value in (memory, attention.project_memory(memory)):  # decoding has it projected
+        with capture_attention() as weights:
+            output = attention(x, value, attention_mask=mask)
+        (w,) = weights.values()
+        assert not w.numpy()[1][..., ~mask[1]].any()
+        values = attention.project_memory(memory).values.numpy()
+        assert_allclose(context_of(attention, w.numpy(), values), output, atol=1e-5)
+
+
+def test_so_it_can_for_steps_with_a_cache():
+    attention = MultiHeadAttention(num_heads=4, key_dim=3, num_key_value_heads=2)
+    x = np.random.default_rng(0).normal(size=(2, 4, 12)).astype("float32")
+    whole = attention(x, use_causal_mask=True)
+    cache = attention.empty_cache(2, 6)
+    for step in range(4):
+        with capture_attention() as weights:
+            mask = np.arange(6)[None, None] <= step  # [1, 1, places]
+            token = x[:, step : step + 1]
+            output, cache = attention(token, attention_mask=mask, cache=cache, cache_index=step)
+        (w,) = weights.values()
+        assert w.shape == (2, 4, 1, 6) and not w.numpy()[..., step + 1 :].any()
+        values = cache.read()[1].numpy()
+        assert_allclose(context_of(attention, w.numpy(), values), output, atol=1e-5)
+        assert_allclose(output[:, 0], whole[:, step], atol=1e-5)
+
+
+def test_capture_adds_nothing_to_a_graph():
+    transformer = model(1, 1)
+
+    def operations():
+        graph = tf.function(lambda batch: transformer(batch)).get_concrete_function(BATCH).graph
+        return [operation.type for operation in graph.get_operations()]
+
+    without = operations()
+    with capture_attention() as weights:
+        assert operations() == without
+    assert len(weights) == 3
+
+
 def test_capture_changes_nothing_and_ends_with_its_block():
     transformer = model(1, 1)
     before = transformer(BATCH)

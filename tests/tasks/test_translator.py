@@ -284,27 +284,3 @@ def test_lengths_beyond_a_table_of_positions_are_refused():
     exact, cut = translator.translate(["a" * 11, "a" * 12], min_length=11)
     assert exact.texts == cut.texts and len(exact.texts[0]) == 11
     assert cut.truncated
-
-
-def test_attention_shows_weights_of_every_layer(overfitted):
-    shown = overfitted.attention("one cat")
-    assert shown.source_tokens[-1] == shown.target_tokens[-1] == "</s>"
-    assert "".join(shown.target_tokens[:-1]).replace("▁", " ") == "eine Katze"
-    sources, targets = len(shown.source_tokens), len(shown.target_tokens)
-    shapes = {}
-    for path, weights in shown.weights.items():
-        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
-        shapes.setdefault(weights.shape, []).append(path)
-    expected = [(4, sources, sources), (4, targets, targets), (4, targets, sources)]
-    assert sorted(shapes) == sorted(set(expected)) and len(set(expected)) == 3
-    assert all(len(paths) == 2 for paths in shapes.values())
-    for path in shapes[4, targets, targets]:  # the decoder does not look ahead
-        assert not np.triu(shown.weights[path], 1).any()
-
-
-def test_attention_of_a_given_translation_and_of_a_blank_one(overfitted):
-    shown = overfitted.attention("one cat", translation="")
-    assert shown.target_tokens == ["</s>"]
-    assert {w.shape[1] for w in shown.weights.values()} == {1, len(shown.source_tokens)}
-    given = overfitted.attention("one cat", translation="rot")
-    assert "".join(given.target_tokens[:-1]) == "rot"
