@@ -17,7 +17,8 @@ class ExportOptions:
     version: int | None = None
     """Number of the version; one more than the newest by default. None is overwritten."""
     signatures: list[str] | None = field(default=None, metadata={"nargs": "+"})
-    """Which of the task's signatures to serve beside serving_default; all by default."""
+    """Which of the task's signatures to serve beside serving_default; by default all of them but
+    alignment (of translators and question answerers), which is served where it is named only."""
     xla: bool = False
     """Add signatures whose search XLA compiles (translation, text generation), with _xla behind
     their names; the others stay as they are. A server has to have XLA switched on for them."""

@@ -31,10 +31,17 @@ from keras_transformer.serving.client_requests import (
     batches,
     check_columns,
     generation_columns,
+    question_columns,
 )
 from keras_transformer.serving.client_rest import RestTransport
 from keras_transformer.serving.client_retries import Retries
 from keras_transformer.tasks import answer_rows
+from keras_transformer.tasks.alignments import (
+    AnswerAlignment,
+    TranslationAlignment,
+    answer_alignments,
+    translation_alignments,
+)
 from keras_transformer.tasks.answers import (
     Answers,
     Classification,
@@ -145,6 +152,10 @@ class Client:
             return self._rows(f"serving_default{self._suffix}", columns, answer_rows.translations)
         return self._rows(f"n_best{self._suffix}", columns, best_translations(n_best))
 
+    def align(self, texts: Iterable[str | bytes]) -> list[TranslationAlignment]:
+        """Translations by a `Translator` and what they looked at, if `alignment` is served."""
+        return self._rows("alignment", {"text": as_texts(texts)}, translation_alignments)
+
     def fill_mask(self, texts: Iterable[str | bytes]) -> list[Guesses]:
         """What stands at the first ``[MASK]`` of each text, by a `FillMask`."""
         return self._rows("serving_default", {"text": as_texts(texts)}, answer_rows.guesses)
@@ -168,9 +179,15 @@ class Client:
         self, questions: Iterable[str | bytes], contexts: Iterable[str | bytes]
     ) -> list[Answers]:
         """The best answers to each question in its context, by a `QuestionAnswerer`."""
-        pairs = as_text_pairs(questions, contexts, ("questions", "contexts"))
-        columns = dict(zip(("question", "context"), pairs, strict=True))
+        columns = question_columns(questions, contexts)
         return self._rows("n_best", columns, answer_rows.answers)
+
+    def align_answers(
+        self, questions: Iterable[str | bytes], contexts: Iterable[str | bytes]
+    ) -> list[AnswerAlignment]:
+        """The best answers and what the questions looked at, if `alignment` is served."""
+        columns = question_columns(questions, contexts)
+        return self._rows("alignment", columns, answer_alignments)
 
     def embed(self, texts: Iterable[str | bytes]) -> np.ndarray:
         """A vector for each text by a `TextEmbedder`: float32 `[texts, hidden_size]`."""

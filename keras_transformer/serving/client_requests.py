@@ -114,6 +114,18 @@ def _text(text: bytes) -> str | bytes:
         return text  # the model sees the very bytes, as it does in Python
 
 
+def question_columns(
+    questions: Iterable[str | bytes], contexts: Iterable[str | bytes]
+) -> dict[str, list[str | bytes]]:
+    """Columns of questions and their contexts.
+
+    >>> question_columns(["Who?"], ["Ada."])
+    {'question': ['Who?'], 'context': ['Ada.']}
+    """
+    asked, read = as_text_pairs(questions, contexts, ("questions", "contexts"))
+    return {"question": asked, "context": read}
+
+
 def generation_columns(rows: int, asked: Mapping[str, Any]) -> dict[str, list[int] | list[float]]:
     """Columns of the options of generated texts; row i has the seed plus i.
 

@@ -43,7 +43,8 @@ def export_for_serving(
         task: the task.
         directory: folder of the model, one sub-folder a version; its name is the model's.
         version: a whole number; one more than the newest by default.
-        signatures: names of those to serve, all by default; `serving_default` always is.
+        signatures: names of those to serve, all by default but those that are optional;
+            `serving_default` always is.
         xla: whether to add, named `<name>_xla`, signatures whose search XLA compiles; for servers
             that have it switched on.
         warmup: a file of requests, see `read_requests`.
@@ -94,18 +95,20 @@ def export_for_serving(
 def chosen_signatures(
     task: Task, names: Sequence[str] | None = None, xla: bool = False
 ) -> dict[str, Callable]:
-    """The functions to serve, by name.
+    """The functions to serve, by name; `Task.optional_signatures` only where they are named.
 
     Raises:
         ValueError: when a name is unknown, or XLA has nothing to compile.
     """
-    offered = task.signatures()
+    usual = task.signatures()
+    offered = usual | task.optional_signatures()
     for name in names or ():
         if name not in offered:
             raise ValueError(
                 f"A {type(task).__name__} has no signature {name!r}; it has {', '.join(offered)}."
             )
-    chosen = {n: f for n, f in offered.items() if names is None or n in (DEFAULT, *names)}
+    kept = usual if names is None else (DEFAULT, *names)
+    chosen = {name: function for name, function in offered.items() if name in kept}
     if not xla:
         return chosen
     twins = {n: f for n, f in compiled_signatures(task).items() if n.removesuffix("_xla") in chosen}

@@ -56,6 +56,13 @@ def signature_page(
 
 # A signature.
 
+ALIGNMENT = (
+    "`weights[i][t][s]` is how much token `t` of the translation looked at token `s` of the text, "
+    "or token `t` of the question at token `s` of the context: over the real tokens, of which "
+    "there are `..._length`, it adds up to 1. `..._starts` and `..._ends` are their places, in "
+    "characters."
+)
+
 
 def _section(
     signature: SavedSignature, model_name: str, example: Mapping[str, list]
@@ -73,6 +80,8 @@ def _section(
             *(["output", *_described(spec)] for spec in signature.outputs.values()),
         ],
     )
+    if signature.name == "alignment":
+        yield ALIGNMENT
     rows = [
         dict(zip(example, values, strict=True)) for values in zip(*example.values(), strict=True)
     ]

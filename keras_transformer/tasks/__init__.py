@@ -1,5 +1,10 @@
 """Tasks: tokenizers, a model and decoding in one object, with save, load and export."""
 
+from keras_transformer.tasks.alignments import (
+    AlignedTokens,
+    AnswerAlignment,
+    TranslationAlignment,
+)
 from keras_transformer.tasks.answer_search import AnswerOptions
 from keras_transformer.tasks.answers import (
     Answer,
@@ -27,7 +32,9 @@ from keras_transformer.tasks.translator import (
 )
 
 __all__ = [
+    "AlignedTokens",
     "Answer",
+    "AnswerAlignment",
     "AnswerOptions",
     "Answers",
     "Classification",
@@ -47,6 +54,7 @@ __all__ = [
     "TokenTagger",
     "TokenVectors",
     "Translation",
+    "TranslationAlignment",
     "TranslationOptions",
     "Translator",
 ]

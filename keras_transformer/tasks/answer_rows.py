@@ -31,7 +31,12 @@ class MissingOutput(Exception):
     """A signature has no output of that name: it is another task's."""
 
 
-def _rows(outputs: Outputs, *names: str) -> Iterator[tuple]:
+def rows_of(outputs: Outputs, *names: str) -> Iterator[tuple]:
+    """The values of these outputs for each row.
+
+    Raises:
+        MissingOutput: when there is none of a name.
+    """
     for name in names:
         if name not in outputs:
             raise MissingOutput(name)
@@ -40,7 +45,7 @@ def _rows(outputs: Outputs, *names: str) -> Iterator[tuple]:
 
 def translations(outputs: Outputs) -> list[Translation]:
     """Of a signature that gives one for each text."""
-    rows = _rows(outputs, "translation", "score", "truncated")
+    rows = rows_of(outputs, "translation", "score", "truncated")
     return [Translation([text], [score], cut) for text, score, cut in rows]
 
 
@@ -52,7 +57,7 @@ def best_translations(outputs: Outputs) -> list[Translation]:
     [Translation(texts=['a'], scores=[-0.5], truncated=False)]
     """
     found = []
-    for texts, scores, cut in _rows(outputs, "translations", "scores", "truncated"):
+    for texts, scores, cut in rows_of(outputs, "translations", "scores", "truncated"):
         real = [pair for pair in zip(texts, scores, strict=True) if pair[1] > NOTHING]
         found.append(Translation([text for text, _ in real], [score for _, score in real], cut))
     return found
@@ -61,7 +66,7 @@ def best_translations(outputs: Outputs) -> list[Translation]:
 def guesses(outputs: Outputs) -> list[Guesses]:
     """Of a `FillMask`."""
     found = []
-    for tokens, scores, cut in _rows(outputs, "tokens", "scores", "truncated"):
+    for tokens, scores, cut in rows_of(outputs, "tokens", "scores", "truncated"):
         real = [pair for pair in zip(tokens, scores, strict=True) if pair[0]]
         found.append(Guesses([token for token, _ in real], [score for _, score in real], cut))
     return found
@@ -70,8 +75,8 @@ def guesses(outputs: Outputs) -> list[Guesses]:
 def classifications(outputs: Outputs) -> list[Classification] | list[Regression]:
     """Of a `TextClassifier`, which has labels or gives a number."""
     if "scores" not in outputs:
-        return [Regression(*row) for row in _rows(outputs, "score", "truncated")]
-    rows = _rows(outputs, "label", "score", "scores", "truncated")
+        return [Regression(*row) for row in rows_of(outputs, "score", "truncated")]
+    rows = rows_of(outputs, "label", "score", "scores", "truncated")
     return [Classification(*row) for row in rows]
 
 
@@ -79,7 +84,7 @@ def tagged_words(outputs: Outputs) -> list[list[TaggedWord]]:
     """Of a `TokenTagger`."""
     columns = ("words", "tags", "starts", "ends", "scores")
     found = []
-    for length, *row in _rows(outputs, "length", *columns):
+    for length, *row in rows_of(outputs, "length", *columns):
         real = (values[:length] for values in row)
         found.append([TaggedWord(*word) for word in zip(*real, strict=True)])
     return found
@@ -89,7 +94,7 @@ def answers(outputs: Outputs) -> list[Answers]:
     """Of a `QuestionAnswerer`."""
     columns = ("answers", "starts", "ends", "scores")
     found = []
-    for has_answer, cut, *row in _rows(outputs, "has_answer", "truncated", *columns):
+    for has_answer, cut, *row in rows_of(outputs, "has_answer", "truncated", *columns):
         spans = (Answer(*span) for span in zip(*row, strict=True))
         found.append(Answers([span for span in spans if span.score > NOTHING], has_answer, cut))
     return found
@@ -97,14 +102,14 @@ def answers(outputs: Outputs) -> list[Answers]:
 
 def embeddings(outputs: Outputs) -> list[np.ndarray]:
     """Of a `TextEmbedder`: float32 `[hidden_size]` each."""
-    return [np.asarray(row, np.float32) for (row,) in _rows(outputs, "embedding")]
+    return [np.asarray(row, np.float32) for (row,) in rows_of(outputs, "embedding")]
 
 
 def token_vectors(outputs: Outputs) -> list[TokenVectors]:
     """Of a `TextEmbedder`, token by token."""
     columns = ("tokens", "starts", "ends", "vectors")
     found = []
-    for length, cut, *row in _rows(outputs, "length", "truncated", *columns):
+    for length, cut, *row in rows_of(outputs, "length", "truncated", *columns):
         tokens, starts, ends, vectors = (values[:length] for values in row)
         size = len(row[-1][0]) if len(row[-1]) else 0
         vectors = np.asarray(vectors, np.float32).reshape(length, size)  # [tokens, hidden_size]
@@ -114,10 +119,10 @@ def token_vectors(outputs: Outputs) -> list[TokenVectors]:
 
 def generations(outputs: Outputs) -> list[Generation]:
     """Of a `TextGenerator`."""
-    rows = _rows(outputs, "text", "full_text", "score", "truncated")
+    rows = rows_of(outputs, "text", "full_text", "score", "truncated")
     return [Generation(*texts, score, None, None, cut) for *texts, score, cut in rows]
 
 
 def text_scores(outputs: Outputs) -> list[TextScore]:
     """Of a `TextGenerator` that says how likely texts are."""
-    return [TextScore(*row) for row in _rows(outputs, "log_probability", "tokens", "truncated")]
+    return [TextScore(*row) for row in rows_of(outputs, "log_probability", "tokens", "truncated")]

@@ -10,8 +10,10 @@ from typing import Any, Self
 import tensorflow as tf
 
 from keras_transformer.models import BertSpanQA
+from keras_transformer.tasks.alignments import AnswerAlignment, answer_alignments
+from keras_transformer.tasks.answer_alignment import AnswerAligner
 from keras_transformer.tasks.answer_rows import answers
-from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch
+from keras_transformer.tasks.answer_search import AnswerOptions, AnswerSearch, FoundAnswers
 from keras_transformer.tasks.answers import Answers
 from keras_transformer.tasks.bert_inputs import BertReading
 from keras_transformer.tasks.bert_task import BertTask
@@ -61,6 +63,7 @@ class QuestionAnswerer(BertTask):
         texts = [tf.TensorSpec([None], tf.string, name=name) for name in ("question", "context")]
         self.serving_default = graph_function(self._answer, input_signature=texts)
         self.n_best = graph_function(self._answer_n_best, input_signature=texts)
+        self.alignment = graph_function(self._align, input_signature=texts)
 
     # In Python.
 
@@ -80,6 +83,16 @@ class QuestionAnswerer(BertTask):
         """
         return answers(plain(self.n_best(*_pairs(questions, contexts))))
 
+    def align_answers(
+        self, questions: Sequence[str], contexts: Sequence[str]
+    ) -> list[AnswerAlignment]:
+        """The best answers with the tokens of both texts, and which of them looked at which.
+
+        Raises:
+            ValueError: when the arguments are anything but lists of strings, as many in both.
+        """
+        return answer_alignments(plain(self.alignment(*_pairs(questions, contexts))))
+
     # In the graph.
 
     def signatures(self) -> dict[str, Any]:
@@ -97,17 +110,16 @@ class QuestionAnswerer(BertTask):
             raise ValueError("A QuestionAnswerer reads a question and its context: give both.")
         return self._search.reading(texts, text_pairs)
 
+    def optional_signatures(self) -> dict[str, Any]:
+        """`alignment`: the best answer, and what the question looked at in the context."""
+        return {"alignment": self.alignment}
+
     def _answer(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
-        found = self._search(question, context, 1)
-        given, score = found.has_answer, found.scores[:, 0]
-        return {
-            "answer": tf.where(given, found.answers[:, 0], ""),
-            "score": tf.where(score > IMPOSSIBLE, score, 0.0),
-            "start": tf.where(given, found.starts[:, 0], 0),
-            "end": tf.where(given, found.ends[:, 0], 0),
-            "has_answer": given,
-            "truncated": found.truncated,
-        }
+        return _best(self._search(question, context, 1))
+
+    def _align(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
+        found, looked_at = AnswerAligner(self._search)(question, context)
+        return _best(found) | looked_at
 
     def _answer_n_best(self, question: tf.Tensor, context: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._search(question, context, self.options.n_best)
@@ -126,3 +138,16 @@ class QuestionAnswerer(BertTask):
 
 def _pairs(questions: Sequence[str], contexts: Sequence[str]) -> tuple[tf.Tensor, tf.Tensor]:
     return as_text_pairs(questions, contexts, ("questions", "contexts"))
+
+
+def _best(found: FoundAnswers) -> dict[str, tf.Tensor]:
+    """The outputs of a signature that gives the best answer."""
+    given, score = found.has_answer, found.scores[:, 0]
+    return {
+        "answer": tf.where(given, found.answers[:, 0], ""),
+        "score": tf.where(score > IMPOSSIBLE, score, 0.0),
+        "start": tf.where(given, found.starts[:, 0], 0),
+        "end": tf.where(given, found.ends[:, 0], 0),
+        "has_answer": given,
+        "truncated": found.truncated,
+    }

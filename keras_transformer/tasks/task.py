@@ -59,6 +59,10 @@ class Task(tf.Module):
         """The `tf.function`s that are served, by signature name; each has an input signature."""
         raise NotImplementedError
 
+    def optional_signatures(self) -> dict[str, Callable]:
+        """Further ones, which are served only where they are asked for by name."""
+        return {}
+
     def _config(self) -> dict[str, Any]:
         """What `config.json` says beside the task's name."""
         raise NotImplementedError

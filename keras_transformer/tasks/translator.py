@@ -12,12 +12,14 @@ import tensorflow as tf
 
 from keras_transformer.checks import check_at_least, check_whole
 from keras_transformer.models import Transformer, TransformerConfig
+from keras_transformer.tasks.alignments import TranslationAlignment, translation_alignments
 from keras_transformer.tasks.answer_rows import best_translations
 from keras_transformer.tasks.answers import Translation, WrittenIds
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import finite, plain
 from keras_transformer.tasks.task import Task
 from keras_transformer.tasks.texts import as_texts
+from keras_transformer.tasks.translation_alignment import TranslationAligner
 from keras_transformer.tasks.translation_search import TranslationOptions, TranslationSearch
 from keras_transformer.text import Tokenizer, load_tokenizer
 
@@ -60,6 +62,7 @@ class Translator(Task):
         text = [tf.TensorSpec([None], tf.string, name="text")]
         self.serving_default = graph_function(self._translate, input_signature=text)
         self.n_best = graph_function(self._translate_n_best, input_signature=text)
+        self.alignment = graph_function(self._align, input_signature=text)
         self._functions: dict[Any, tf.types.experimental.PolymorphicFunction] = {}
 
     def _check_fit(self) -> None:
@@ -178,6 +181,16 @@ class Translator(Task):
             self._search.best_ids, input_signature=[tf.TensorSpec([None], tf.string)]
         )
 
+    def align(self, texts: Sequence[str]) -> list[TranslationAlignment]:
+        """Translations with the tokens of both texts, and which of them looked at which.
+
+        Of each text at most 500 tokens are read here.
+
+        Raises:
+            ValueError: when ``texts`` is anything but a list of strings.
+        """
+        return translation_alignments(plain(self.alignment(as_texts(texts))))
+
     def _search_function(
         self, options: TranslationOptions, jit_compile: bool
     ) -> tf.types.experimental.PolymorphicFunction:
@@ -197,6 +210,13 @@ class Translator(Task):
         """`serving_default`: the best translation; `n_best`: several of them, with scores. Where a
         text has fewer, empty ones with the score -1e9 follow."""
         return {"serving_default": self.serving_default, "n_best": self.n_best}
+
+    def optional_signatures(self) -> dict[str, Any]:
+        """`alignment`: the best translation, and what it looked at in the text."""
+        return {"alignment": self.alignment}
+
+    def _align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        return TranslationAligner(self._search)(text)
 
     def _translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._search(text, n_best=1)

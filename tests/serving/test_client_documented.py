@@ -30,6 +30,12 @@ KINDS = {
 }
 
 
+def signatures_of(kind: str) -> dict:
+    """All that a task can serve."""
+    task = small_exports.task(kind)
+    return task.signatures() | task.optional_signatures()
+
+
 def request_of(body: str, path: str) -> tuple[str, str, dict]:
     """Model, signature and the document of a request."""
     request = json.loads(body)
@@ -39,7 +45,7 @@ def request_of(body: str, path: str) -> tuple[str, str, dict]:
 @pytest.mark.parametrize(("body", "path"), REQUESTS)
 def test_a_request_fits_its_signature(body, path):
     model, signature, request = request_of(body, path)
-    function = small_exports.task(KINDS[model]).signatures()[signature]
+    function = signatures_of(KINDS[model])[signature]
     specs = {spec.name: spec for spec in function.input_signature}
     columns = columns_of(request, Function(None, specs, {}))
     assert columns.keys() == specs.keys()
@@ -54,7 +60,7 @@ def test_every_signature_of_every_task_is_shown():
     exported = {
         (model, signature)
         for model, kind in KINDS.items()
-        for signature in small_exports.task(kind).signatures()
+        for signature in signatures_of(kind)
     }
     assert shown == exported
     assert '"instances"' in PAGE and '"inputs"' in PAGE
@@ -63,7 +69,7 @@ def test_every_signature_of_every_task_is_shown():
 def test_every_signature_is_run_by_tensorflows_own_command():
     shown = {(model, signature): expressions for model, signature, expressions in COMMANDS}
     for model, kind in KINDS.items():
-        for name, function in small_exports.task(kind).signatures().items():
+        for name, function in signatures_of(kind).items():
             parts = shown.pop((model, name)).split(";")
             pairs = (part.split("=", 1) for part in parts)
             found = {key: ast.literal_eval(value) for key, value in pairs}
