@@ -1,11 +1,14 @@
-"""The example scripts of the documentation, as modules."""
+"""The example scripts of the documentation, as modules; tests import their neighbours by name."""
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
