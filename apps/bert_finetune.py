@@ -4,17 +4,20 @@ With --task alone it learns a small task that comes with the package, from rando
 gives it a pretrained model to begin with.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
 
-import bert_start
 import command_line
 import keras
 import training_run
 from bert_finetune_options import BertFinetuneOptions
+from bert_start import start
 from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
+from run_folder import check_folders, write_json
 
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.serving import export_for_serving
 from keras_transformer.training import ScoreCallback, adamw, updates_made
 
@@ -23,41 +26,53 @@ TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
 
 def main() -> None:
     options = command_line.parse_resumable(BertFinetuneOptions, __doc__)
-    training_run.check_folders(options)
-    with training_run.begin(options):
-        train_and_export(options)
+    check_folders(options)
+    with training_run.begin(options) as report:
+        train_and_export(options, report)
 
 
-def train_and_export(options: BertFinetuneOptions) -> None:
+def train_and_export(options: BertFinetuneOptions, report: TrainingReport) -> None:
     """Everything from the data to the SavedModel."""
     recipe = TASKS[options.task](options)
-    for data in recipe.splits.values():
-        print(data.check(), flush=True)
-    bert, tokenizer = bert_start.start(options, recipe.texts)
+    for split, data in recipe.splits.items():
+        print(counts := data.check(), flush=True)
+        report.add_data(split, counts)
+    bert, tokenizer = start(options, recipe.texts)
     model = recipe.model(bert)
     model.build()
     print(f"Model: {model.count_params():,} weights", flush=True)
     task = recipe.task(model, tokenizer)  # refuses what does not fit before training
-    history = fit(options, recipe, task)
+    history = fit(options, recipe, task, report)
     task.save(options.output)
 
     scores = {split: recipe.score(task, split) for split in ("valid", "test")}
     for split, found in scores.items():
         print(f"{split.capitalize()}: {found}", flush=True)
-    results = {split: found._asdict() for split, found in scores.items()}
-    results |= {"updates": updates_made(model), "history": history}
-    training_run.write_json(results, Path(options.output, "results.json"))
+    found = {split: score._asdict() for split, score in scores.items()}
+    results = found | {"updates": updates_made(model), "history": history}
+    write_json(results, Path(options.output, "results.json"))
     exported = export_for_serving(task, options.export, run=options.output)
-    for sample in recipe.samples(task):
-        print(f"  {sample}")
+    report.finish(found, show(recipe.samples(task)))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
 
-def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
+def show(samples: Iterable[dict[str, str]]) -> list[dict[str, str]]:
+    """Prints what the model says beside what is right; gives it, too."""
+    samples = list(samples)
+    for sample in samples:
+        (_, asked), *answers = sample.items()
+        print(f"  {asked}", *(f"    {name}: {text}" for name, text in answers), sep="\n")
+    return samples
+
+
+def fit(
+    options: BertFinetuneOptions, recipe, task, report: TrainingReport
+) -> list[tuple[int, float]]:
     """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
     batches = recipe.batches("train", task.tokenizer)
     valid_batches = recipe.batches("valid", task.tokenizer)
     print(batches.report, flush=True)
+    report.add_data("train", batches.report)
     total = options.max_steps or options.epochs * batches.count_batches()
     warmup = min(max(1, round(options.warmup_share * total)), total - 1)
     loss, metrics = recipe.loss_and_metrics()
@@ -82,7 +97,7 @@ def fit(options: BertFinetuneOptions, recipe, task) -> list[tuple[int, float]]:
         name=f"valid_{recipe.measure}",
         patience=options.patience,
     )
-    training_run.fit(task.model, batches, valid_batches, options, scoring)
+    training_run.fit(task.model, batches, valid_batches, options, report, scoring)
     return training_run.scores_by_epoch(scoring)
 
 

@@ -30,7 +30,7 @@ OPTION_OF = {
 
 @dataclass
 class TaskData:
-    """The task, its data, and the model to begin with."""
+    """The task and its data."""
 
     task: Literal["classify", "tag", "qa"] = "classify"
     """Labels (or numbers) for texts, tags for words, or answers in a context."""
@@ -61,6 +61,12 @@ class TaskData:
     no_answer_threshold: float | None = None
     """A score that does not exceed it is no answer (qa). By default 0 if some training questions
     have none, else every question gets an answer."""
+
+
+@dataclass
+class TaskModel:
+    """The model to begin with, and how it reads."""
+
     init: str | None = None
     """Folder of a pretrained run or Hugging Face directory; random weights by default."""
     tokenizer: Literal["wordpiece", "char"] = "wordpiece"
@@ -82,8 +88,8 @@ class TaskData:
 
 
 @dataclass
-class BertFinetuneOptions(DeviceOptions, TrainingOptions, TaskData):
-    """Fine-tunes a BERT for a task, scores it, and exports it."""
+class TaskTraining(TrainingOptions):
+    """How to train for a task."""
 
     learning_rate: float | None = None
     """Peak rate; 5e-5 with --init, 5e-4 for random weights by default."""
@@ -95,6 +101,11 @@ class BertFinetuneOptions(DeviceOptions, TrainingOptions, TaskData):
     """Training ends after so many scores in a row without a new best."""
     output: str | None = None
     """Folder for everything of the run; runs/ and the name of the task by default."""
+
+
+@dataclass
+class BertFinetuneOptions(DeviceOptions, TaskTraining, TaskModel, TaskData):
+    """Fine-tunes a BERT for a task, scores it, and exports it."""
 
     def __post_init__(self) -> None:
         pretrained = self.init is not None

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import bert_start
 import command_line
 import pretrained
+from bert_start import load_pretrained
 from text_lines import in_chunks, lines_of
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
@@ -71,7 +71,7 @@ def open_task(options: PredictOptions) -> Task:
             return TextEmbedder(load_huggingface(options.model, BertEmbedder), tokenizer)
         return FillMask(load_huggingface(options.model, BertMaskedLM), tokenizer)
     if options.use == "embed":
-        bert, tokenizer = bert_start.load_pretrained(options.model)
+        bert, tokenizer = load_pretrained(options.model)
         return TextEmbedder(BertEmbedder(bert), tokenizer)
     task = Task.load(options.model)
     if not isinstance(task, FillMask):

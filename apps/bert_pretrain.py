@@ -8,12 +8,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import bert_start
 import command_line
 import keras
 import numpy as np
 import training_run
 from bert_pretrain_options import BertPretrainOptions
+from bert_start import start
+from run_folder import check_folders, write_json
 
 from keras_transformer.data import (
     ExampleBatches,
@@ -24,6 +25,7 @@ from keras_transformer.data import (
     load_documents,
     pretraining_batches,
 )
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
 from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import FillMask
@@ -43,31 +45,33 @@ COUNTED_BATCHES = 2000  # the tokens' frequencies do not need all of a large cor
 
 def main() -> None:
     options = command_line.parse_resumable(BertPretrainOptions, __doc__)
-    training_run.check_folders(options)
-    with training_run.begin(options):
-        train_and_export(options)
+    check_folders(options)
+    with training_run.begin(options) as report:
+        train_and_export(options, report)
 
 
-def train_and_export(options: BertPretrainOptions) -> None:
+def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> None:
     """Everything from the texts to the SavedModel."""
     texts = load_texts(options)
-    for documents in texts.values():
-        print(documents.check(), flush=True)
-    bert, tokenizer = bert_start.start(options, texts["train"].sentences)
+    for split, documents in texts.items():
+        print(counts := documents.check(), flush=True)
+        report.add_data(split, counts)
+    bert, tokenizer = start(options, texts["train"].sentences)
     batches = {split: make_batches(options, texts[split], tokenizer, split) for split in texts}
     print(batches["train"].report, flush=True)
+    report.add_data("train", batches["train"].report)
     model = compiled(options, bert, batches["train"].count_batches())
     frequencies = token_frequencies(batches["train"], bert.config.vocab_size)
     begin_with(frequencies, model)
-    training_run.fit(model, batches["train"], batches["valid"], options)
+    training_run.fit(model, batches["train"], batches["valid"], options, report)
 
     fill_mask = FillMask(model, tokenizer)
     fill_mask.save(options.output)
-    results = score(model, batches["test"], frequencies)
-    results["updates"] = updates_made(model)
-    training_run.write_json(results, Path(options.output, "results.json"))
+    scores = score(model, batches["test"], frequencies)
+    results = scores | {"updates": updates_made(model)}
+    write_json(results, Path(options.output, "results.json"))
     exported = export_for_serving(fill_mask, options.export, run=options.output)
-    show_guesses(fill_mask, texts["test"])
+    report.finish(scores, show_guesses(fill_mask, texts["test"]))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
 
@@ -210,16 +214,19 @@ def labels_of(batches: Iterable[tuple[Any, Any]]) -> tuple[np.ndarray, np.ndarra
     return tokens[tokens != 0], follows[follows != NO_ROW]
 
 
-def show_guesses(fill_mask: FillMask, test: TextDocuments, count: int = 5) -> None:
-    """A few test sentences with a word masked, and what the model says."""
+def show_guesses(fill_mask: FillMask, test: TextDocuments, count: int = 5) -> list[dict[str, str]]:
+    """Prints a few test sentences with a word masked, and what the model says; gives them, too."""
     sentences = [s for s in test.sentences() if 6 <= len(s.split()) <= 20]
-    chosen = sentences[:: max(1, len(sentences) // count)][:count]
-    for sentence in chosen:
+    samples = []
+    for sentence in sentences[:: max(1, len(sentences) // count)][:count]:
         words = sentence.split()
         middle = len(words) // 2
         word, words[middle] = words[middle], "[MASK]"
-        (guesses,) = fill_mask([" ".join(words)])
-        print(f"  {' '.join(words)}\n    model: {', '.join(guesses.tokens)}\n    word:  {word}")
+        text = " ".join(words)
+        (guesses,) = fill_mask([text])
+        samples.append({"text": text, "model": ", ".join(guesses.tokens), "word": word})
+        print("  {text}\n    model: {model}\n    word:  {word}".format_map(samples[-1]))
+    return samples
 
 
 if __name__ == "__main__":

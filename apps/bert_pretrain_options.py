@@ -17,7 +17,7 @@ from keras_transformer.models import BertConfig
 
 @dataclass
 class PretrainingTexts:
-    """What to learn from, and with what model."""
+    """What to learn from, and what to learn."""
 
     text: str = "builtin"
     """File or folder of texts, a sentence a line and a blank line between documents; {split} in it
@@ -29,6 +29,18 @@ class PretrainingTexts:
     held_out: float = 0.02
     """Share of the documents of --text that is held out for validation, and again for test, where
     nothing else gives them."""
+    next_sentence: bool = True
+    """Learn whether the second text follows the first, too."""
+    whole_words: bool = False
+    """Mask all pieces of a word, or none."""
+    masked_share: float = 0.15
+    """Share of the tokens to guess."""
+
+
+@dataclass
+class PretrainingModel:
+    """The model, and how it reads."""
+
     init: str | None = None
     """Folder of a run or Hugging Face directory to go on from, with its tokenizer."""
     tokenizer: Literal["wordpiece", "char"] = "wordpiece"
@@ -43,16 +55,10 @@ class PretrainingTexts:
     """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
     max_length: int = 128
     """Most tokens of an example, special ones included."""
-    next_sentence: bool = True
-    """Learn whether the second text follows the first, too."""
-    whole_words: bool = False
-    """Mask all pieces of a word, or none."""
-    masked_share: float = 0.15
-    """Share of the tokens to guess."""
 
 
 @dataclass
-class BertPretrainOptions(DeviceOptions, TrainingOptions, PretrainingTexts):
+class BertPretrainOptions(DeviceOptions, TrainingOptions, PretrainingModel, PretrainingTexts):
     """Pretrains a BERT, scores it on texts it has not seen, and exports it."""
 
     batch_size: int = 16

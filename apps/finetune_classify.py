@@ -101,13 +101,13 @@ class Classify:
             return number_scores(predicted, right)
         return label_scores(predicted, right, self.labels)
 
-    def samples(self, task: TextClassifier, count: int = 5) -> Iterator[str]:
-        """A few answers beside the right ones."""
+    def samples(self, task: TextClassifier, count: int = 5) -> Iterator[dict[str, str]]:
+        """A few texts, each with the model's answer and the right one."""
         rows = list(self.splits["test"])
         rows = rows[:: max(1, len(rows) // count)][:count]
         for row, found in zip(rows, task(*self._columns(rows)), strict=True):
             pair = "" if row.text_pair is None else f" | {row.text_pair}"
-            yield f"{row.text}{pair}\n    model: {found}\n    right: {row.label}"
+            yield {"text": f"{row.text}{pair}", "model": str(found), "right": str(row.label)}
 
     @staticmethod
     def _columns(rows: list) -> tuple[list[str], list[str] | None]:

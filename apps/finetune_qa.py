@@ -84,13 +84,14 @@ class AnswerQuestions:
         found = task([q.question for q in questions], [q.context for q in questions])
         return answer_scores(found, [question.texts for question in questions])
 
-    def samples(self, task: QuestionAnswerer, count: int = 5) -> Iterator[str]:
-        """A few answers beside the right ones."""
+    def samples(self, task: QuestionAnswerer, count: int = 5) -> Iterator[dict[str, str]]:
+        """A few questions, each with the model's answer and the right ones."""
         questions = list(self.splits["test"])
         questions = questions[:: max(1, len(questions) // count)][:count]
         found = task([q.question for q in questions], [q.context for q in questions])
         for question, answer in zip(questions, found, strict=True):
-            yield (
-                f"{question.question}\n    model: {answer or '(no answer)'}\n"
-                f"    right: {' / '.join(question.texts) or '(no answer)'}"
-            )
+            yield {
+                "question": question.question,
+                "model": answer or "(no answer)",
+                "right": " / ".join(question.texts) or "(no answer)",
+            }

@@ -89,13 +89,14 @@ class Tag:
         scores = entity_scores if self.entities else word_scores
         return scores(predicted, [sentence.tags for sentence in sentences])
 
-    def samples(self, task: TokenTagger, count: int = 5) -> Iterator[str]:
-        """A few answers beside the right ones."""
+    def samples(self, task: TokenTagger, count: int = 5) -> Iterator[dict[str, str]]:
+        """A few sentences, each with the model's tags and the right ones."""
         sentences = list(self.splits["test"])
         sentences = sentences[:: max(1, len(sentences) // count)][:count]
         tags = task.tag_words([sentence.words for sentence in sentences])
         for sentence, found in zip(sentences, tags, strict=True):
-            yield (
-                f"{' '.join(sentence.words)}\n    model: {' '.join(found)}\n"
-                f"    right: {' '.join(sentence.tags)}"
-            )
+            yield {
+                "words": " ".join(sentence.words),
+                "model": " ".join(found),
+                "right": " ".join(sentence.tags),
+            }

@@ -6,7 +6,9 @@ from itertools import islice
 from gpt_train_options import GptTrainOptions
 
 from keras_transformer.data import TextDocuments, TextPairs
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.tasks import TextGenerator
+from keras_transformer.training import updates_made
 
 MOST_PROMPTS = 200  # that completions are scored of
 SAMPLES = 3
@@ -20,27 +22,35 @@ def sample_prompt(options: GptTrainOptions, data: TextDocuments | TextPairs) -> 
     return next(data.sources()) if isinstance(data, TextPairs) else ""
 
 
-def show_sample(generator: TextGenerator, prompt: str, tokens: int) -> None:
-    """Prints how a prompt goes on, with the weights of the moment."""
+def show_sample(generator: TextGenerator, prompt: str, tokens: int, report: TrainingReport) -> None:
+    """Prints how a prompt goes on with the weights of the moment, and puts it in the report."""
     (found,) = generator.generate([prompt], max_new_tokens=tokens)
     show(found.full_text)
+    report.add_sample({"text": found.full_text}, updates_made(generator.model))
 
 
 def show_texts(
     generator: TextGenerator, data: TextDocuments | TextPairs, options: GptTrainOptions
-) -> None:
-    """Prints some texts of the trained model, or completions beside the right ones."""
+) -> list[dict[str, str]]:
+    """Prints some texts of the trained model, or completions beside the right ones; gives them,
+    too."""
     if not options.sample_tokens:
-        return
+        return []
     print("Samples:", flush=True)
     if isinstance(data, TextPairs):
         pairs = list(islice(data, SAMPLES))
         found = generator([prompt for prompt, _ in pairs])
-        for (prompt, right), completion in zip(pairs, found, strict=True):
-            show(f"{prompt.strip()}\n  model: {completion}\n  right: {right}")
-        return
-    for found in generator.generate([sample_prompt(options, data)] * SAMPLES):
-        show(f"{RULE}\n{found.full_text}")
+        samples = [
+            {"prompt": prompt.strip(), "model": completion, "right": right}
+            for (prompt, right), completion in zip(pairs, found, strict=True)
+        ]
+        for sample in samples:
+            show("{prompt}\n  model: {model}\n  right: {right}".format_map(sample))
+        return samples
+    found = generator.generate([sample_prompt(options, data)] * SAMPLES)
+    for generation in found:
+        show(f"{RULE}\n{generation.full_text}")
+    return [{"text": generation.full_text} for generation in found]
 
 
 def show(text: str) -> None:

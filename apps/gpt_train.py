@@ -17,6 +17,7 @@ import numpy as np
 import training_run
 from gpt_sections import Sections
 from gpt_train_options import GptTrainOptions
+from run_folder import check_folders, check_unchanged, write_json
 
 from keras_transformer.data import (
     BlockBatches,
@@ -25,6 +26,7 @@ from keras_transformer.data import (
     TextPairs,
     ignored_label,
 )
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Gpt
 from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TextGenerator
@@ -89,15 +91,17 @@ class Scores(NamedTuple):
 
 def main() -> None:
     options = command_line.parse_resumable(GptTrainOptions, __doc__)
-    training_run.check_folders(options)
-    training_run.check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
-    with training_run.begin(options):
-        train_and_export(options)
+    check_folders(options)
+    check_unchanged(options, (*SAME_DATA, *SAME_TEXTS, *SAME_MODEL))
+    with training_run.begin(options) as report:
+        train_and_export(options, report)
 
 
-def train_and_export(options: GptTrainOptions) -> None:
+def train_and_export(options: GptTrainOptions, report: TrainingReport) -> None:
     """Everything from the texts to the SavedModel."""
     generator, data, batches = prepare(options)
+    for split, part in batches.items():
+        report.add_data(split, part.report)
     model = generator.model
     unknown = count_unknown(batches["valid"], generator.tokenizer)
     total = count_updates(options, batches["train"].count_batches())
@@ -105,17 +109,17 @@ def train_and_export(options: GptTrainOptions) -> None:
     compile_model(options, generator, total)
 
     prompt = gpt_samples.sample_prompt(options, data["valid"])
-    history = fit(options, generator, batches, total, prompt)
+    history = fit(options, generator, batches, total, prompt, report)
     generator.save(options.output)
     scores = evaluate(model, batches["valid"])
     print(f"Validation: {scores}", flush=True)
-    results = {"valid": scores._asdict() | {"unknown_tokens": unknown}}
+    found = {"valid": scores._asdict() | {"unknown_tokens": unknown}}
     if isinstance(data["valid"], TextPairs):
-        results["completions"] = gpt_samples.score_completions(generator, data["valid"])
-    results |= {"updates": updates_made(model), "history": history}
-    training_run.write_json(results, Path(options.output, "results.json"))
+        found["completions"] = gpt_samples.score_completions(generator, data["valid"])
+    results = found | {"updates": updates_made(model), "history": history}
+    write_json(results, Path(options.output, "results.json"))
     exported = export_for_serving(generator, options.export, run=options.output)
-    gpt_samples.show_texts(generator, data["valid"], options)
+    report.finish(found, gpt_samples.show_texts(generator, data["valid"], options))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
 
@@ -209,6 +213,7 @@ def fit(
     batches: Batches,
     total: int | None,
     prompt: str,
+    report: TrainingReport,
 ) -> list[tuple[int, float]]:
     """Trains, and leaves the best weights in the model; gives the losses by updates.
 
@@ -218,6 +223,7 @@ def fit(
         batches: of each split.
         total: updates in all, if it is known.
         prompt: how the samples begin that are shown after each score.
+        report: of the run.
     """
     model = generator.model
 
@@ -225,7 +231,7 @@ def fit(
         scores = evaluate(model, batches["valid"])
         print(f"  {updates_made(model):,} updates: {scores}", flush=True)
         if options.sample_tokens:
-            gpt_samples.show_sample(generator, prompt, options.sample_tokens)
+            gpt_samples.show_sample(generator, prompt, options.sample_tokens, report)
         return scores.loss
 
     scoring = ScoreCallback(valid_score, name="valid_loss", mode="min", patience=options.patience)
@@ -235,6 +241,7 @@ def fit(
         sections,
         None,
         options,
+        report,
         scoring,
         epochs=MOST_SECTIONS if total is None else math.ceil(total / sections.length),
         max_steps=total,

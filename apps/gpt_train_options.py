@@ -78,7 +78,7 @@ SEVERAL = {"nargs": "+"}  # a flag that takes one value or more
 
 @dataclass
 class GptTexts:
-    """What to learn from, and with what model."""
+    """What to learn from."""
 
     text: list[str] | None = field(default=None, metadata=SEVERAL)
     """Files of text, folders of *.txt, *.jsonl, tfds:NAME, or builtin: English that comes with
@@ -112,6 +112,12 @@ class GptTexts:
     packing: Literal["stream", "documents"] | None = None
     """Join the documents and cut them to blocks, the default, or put whole documents side by side
     that do not see each other."""
+
+
+@dataclass
+class GptModel:
+    """The model, and how it reads."""
+
     init: str | None = None
     """Folder of a run or Hugging Face directory (GPT-2, Llama) to go on from, with its
     tokenizer."""
@@ -150,8 +156,8 @@ class GptSamples:
 
 
 @dataclass
-class GptTrainOptions(DeviceOptions, TrainingOptions, GptSamples, GptTexts):
-    """Trains a GPT on texts, scores it on those it has not seen, and exports it."""
+class GptTraining(TrainingOptions):
+    """How to train a GPT."""
 
     batch_size: int | None = None
     """Rows of a batch; 12 by default."""
@@ -180,6 +186,11 @@ class GptTrainOptions(DeviceOptions, TrainingOptions, GptSamples, GptTexts):
     patience: int | None = None
     """Training ends after so many scores in a row without a new best."""
     output: str = "runs/gpt"
+
+
+@dataclass
+class GptTrainOptions(DeviceOptions, GptTraining, GptSamples, GptModel, GptTexts):
+    """Trains a GPT on texts, scores it on those it has not seen, and exports it."""
 
     def __post_init__(self) -> None:
         self._check_sources()

@@ -1,8 +1,7 @@
-"""What training commands do around `fit`: schedule, limits, checkpoints, progress, results."""
+"""What training commands do around `fit`: schedule, limits, checkpoints, progress, report."""
 
 import atexit
 import dataclasses
-import json
 import math
 import os
 import shutil
@@ -11,19 +10,18 @@ import sys
 import tempfile
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import command_line
 import keras
 import tensorflow as tf
-import yaml
+from run_folder import only_training_in, write_json
 
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import recompute_layers
-from keras_transformer.tasks.task import check_export_folder
-from keras_transformer.text.files import check_can_be_made, write_atomically
 from keras_transformer.training import (
     AccumulatedGradients,
     CosineSchedule,
@@ -50,26 +48,12 @@ from keras_transformer.training.distribution import (
     wait_for_workers,
 )
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None
-
-
-def check_folders(options: Any) -> None:
-    """Refuses to write over a run, or to train what could not be kept or exported in the end."""
-    check_can_be_made(options.output, f"--output {options.output} cannot be made")
-    check_export_folder(options.export)
-    if Path(options.output, "checkpoints").is_dir() and not options.resume:
-        raise ValueError(
-            f"{options.output} holds a run already: give --resume to go on with it, or another "
-            "--output."
-        )
-
 
 @contextmanager
-def begin(options: Any) -> Iterator[None]:
+def begin(options: Any) -> Iterator[TrainingReport]:
     """The scope of a training's devices, chance and precision; all of the command goes on in it.
+
+    It gives the report of the run, which the command tells of its data and results.
 
     Of several workers only the chief reports and keeps what it writes. What the others print goes
     nowhere, and what they write to a temporary folder; a run that is resumed they copy there.
@@ -92,7 +76,9 @@ def begin(options: Any) -> Iterator[None]:
     if options.precision is not None:
         keras.config.set_dtype_policy(options.precision)
     with only_training_in(options.output), strategy.scope(), lost_workers_explained(strategy):
-        yield
+        command = Path(sys.argv[0]).name
+        with TrainingReport(options.output, command=command) as report:
+            yield report
         wait_for_workers(strategy)  # one that leaves early looks to the others like a failure
 
 
@@ -118,54 +104,9 @@ def check_same_options(options: Any, strategy: tf.distribute.Strategy) -> None:
         )
 
 
-@contextmanager
-def only_training_in(output: str) -> Iterator[None]:
-    """Refuses a folder that another training writes to; the lock ends with the process, too."""
-    os.makedirs(output, exist_ok=True)
-    if fcntl is None:
-        yield
-        return
-    handle = os.open(output, os.O_RDONLY)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(
-                f"Another training writes to {output}: wait for its end, or give another --output."
-            ) from None
-        except OSError:  # a file system without locks
-            pass
-        yield
-    finally:
-        os.close(handle)
-        with suppress(OSError):  # there is something in it
-            os.rmdir(output)
-
-
 def train_step(options: Any) -> AccumulatedGradients | None:
     """What `compile` is to train with."""
     return AccumulatedGradients(options.accumulate) if options.accumulate > 1 else None
-
-
-def check_unchanged(options: Any, names: Iterable[str]) -> None:
-    """Refuses to go on with a run whose place in its data other options would not find.
-
-    Args:
-        options: of the command.
-        names: the options that say what a batch is, and what an epoch.
-    """
-    if not options.resume:
-        return
-    file = Path(options.output, command_line.OPTIONS_FILE)
-    began_with = yaml.safe_load(file.read_text(encoding="utf-8"))
-    for name in names:
-        old, new = began_with.get(name), getattr(options, name)
-        if new != old:
-            flag = name.replace("_", "-")
-            raise ValueError(
-                f"--{flag} is {new}, but the run in {options.output} began with {old}: a run that "
-                "is resumed keeps it."
-            )
 
 
 def schedule(
@@ -191,6 +132,7 @@ def fit(
     batches: Any,
     valid_batches: Any,
     options: Any,
+    report: TrainingReport,
     scoring: ScoreCallback | None = None,
     *,
     epochs: int | None = None,
@@ -203,6 +145,7 @@ def fit(
         batches: has the `dataset` to train on and its `clock`.
         valid_batches: has the `dataset` to validate on; None where `scoring` does.
         options: of the command: limits, `epochs`, `resume` and `output`.
+        report: of the run.
         scoring: picks the best weights; without it the last ones stay.
         epochs: passes over the `dataset`, if not those of the options.
         max_steps: most updates, if not those of the options.
@@ -226,6 +169,8 @@ def fit(
     check_same_weights(model)
     # Only now is it sure that a resumed run goes with these options.
     command_line.write_options(options, run)
+    score = None if scoring is None else (scoring.name, scoring.mode)
+    report.begin(model, dataclasses.asdict(options), score, options.resume)
     over = any(callback.is_over(model) for callback in (*limits, *scorers))
     stop = StopOnSignal()
     # Keras warns of the part of an epoch with which a run goes on: it is shorter than the next.
@@ -246,14 +191,17 @@ def fit(
                 keras.callbacks.TensorBoard(str(run / "tensorboard")),
                 TrainingProgress(limits=tuple(limits)),
                 history,
+                report.callback(),
                 StopOnDivergence(checkpoint),
                 checkpoint,
             ],
         )
     except TrainingInterrupted as interruption:
-        _leave(stop, f"{interruption} Nothing is lost: go on with --resume.")
+        _leave(stop, f"{interruption} Nothing is lost: go on with --resume.", report)
     if stop.received is not None:  # in the last scores, with which training was over
-        _leave(stop, f"Stopped by {stop.received.name} after training: go on with --resume.")
+        _leave(
+            stop, f"Stopped by {stop.received.name} after training: go on with --resume.", report
+        )
     epochs_done = [epoch + 1 for epoch in history.epoch]
     write_json({"epoch": epochs_done} | history.history, run / "history.json")
 
@@ -275,8 +223,9 @@ def check_same_weights(model: keras.Model) -> None:
         )
 
 
-def _leave(stop: StopOnSignal, sentence: str) -> NoReturn:
+def _leave(stop: StopOnSignal, sentence: str, report: TrainingReport) -> NoReturn:
     """Ends the command: without an error where the system wants the machine back (SIGTERM)."""
+    report.end("stopped", sentence)
     if stop.received != signal.SIGTERM:
         raise SystemExit(sentence)
     print(sentence, file=sys.stderr)
@@ -286,8 +235,3 @@ def _leave(stop: StopOnSignal, sentence: str) -> NoReturn:
 def scores_by_epoch(scoring: ScoreCallback) -> list[tuple[int, float]]:
     """The validation scores, epochs counted from 1."""
     return [(epoch + 1, value) for epoch, value in scoring.history]
-
-
-def write_json(value: object, path: Path) -> None:
-    """A JSON file, written under a temporary name and renamed."""
-    write_atomically(path, json.dumps(value, indent=2, ensure_ascii=False).encode() + b"\n")

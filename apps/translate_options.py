@@ -36,8 +36,8 @@ BUILTIN = {
 
 
 @dataclass
-class TranslationTraining:
-    """What to learn from, with what model and how, and where the run goes."""
+class TranslationData:
+    """What to learn from."""
 
     source: str | None = None
     """File of source texts, one a line (plain or .gz)."""
@@ -67,6 +67,12 @@ class TranslationTraining:
     """Folder of prepared TFDS data; nothing is downloaded."""
     reverse: bool = False
     """Translate from target to source."""
+
+
+@dataclass
+class TranslationModel:
+    """The vocabulary and the model."""
+
     tokenizer: Literal["bpe", "unigram", "char"] = "bpe"
     """Subwords by SentencePiece, or characters."""
     vocab_size: int | None = None
@@ -80,12 +86,18 @@ class TranslationTraining:
     model: dict[str, Any] | None = None
     """Fields of TransformerConfig that differ from the preset, for instance
     '{"hidden_dropout": 0.3}'."""
-    batch_tokens: int | None = None
-    """Most tokens a side of a batch, padding included; 4096 by default."""
     max_source_length: int = 128
     """Longest source in tokens; longer pairs are dropped and counted."""
     max_target_length: int = 128
     """Longest target in tokens."""
+
+
+@dataclass
+class TranslationTraining:
+    """How long and how fast to train, and where the run goes."""
+
+    batch_tokens: int | None = None
+    """Most tokens a side of a batch, padding included; 4096 by default."""
     length_multiple: int = 4
     """Padded lengths are multiples of this: fewer shapes of batch, or less padding."""
     label_smoothing: float = 0.1
@@ -111,18 +123,6 @@ class TranslationTraining:
     """Training ends after so many minutes, over all resumed runs."""
     max_steps: int | None = None
     """Training ends after so many updates."""
-    metric: Literal["bleu", "chrf", "rouge"] = "bleu"
-    """Score that picks the best weights."""
-    score_every: int | None = None
-    """Epochs between two scores of the validation texts; 5 by default."""
-    patience: int | None = None
-    """Training ends after so many scores in a row without a new best."""
-    bleu_tokenize: str | None = None
-    """sacreBLEU's tokenizer; by default zh for Chinese targets, 13a otherwise."""
-    beam_size: int = 5
-    """Beams of the test and of the export."""
-    length_penalty: float = 1.0
-    """Exponent of the length penalty of beam search."""
     seed: int = 1
     """Seed of the weights, the order of the data and dropout."""
     resume: bool = False
@@ -136,7 +136,27 @@ class TranslationTraining:
 
 
 @dataclass
-class TranslateTrainOptions(DeviceOptions, TranslationTraining):
+class TranslationScores:
+    """How translations are scored, and how the saved model translates."""
+
+    metric: Literal["bleu", "chrf", "rouge"] = "bleu"
+    """Score that picks the best weights."""
+    score_every: int | None = None
+    """Epochs between two scores of the validation texts; 5 by default."""
+    patience: int | None = None
+    """Training ends after so many scores in a row without a new best."""
+    bleu_tokenize: str | None = None
+    """sacreBLEU's tokenizer; by default zh for Chinese targets, 13a otherwise."""
+    beam_size: int = 5
+    """Beams of the test and of the export."""
+    length_penalty: float = 1.0
+    """Exponent of the length penalty of beam search."""
+
+
+@dataclass
+class TranslateTrainOptions(
+    DeviceOptions, TranslationScores, TranslationTraining, TranslationModel, TranslationData
+):
     """Train a Transformer on pairs of texts, score it, and export it as a SavedModel."""
 
     def __post_init__(self) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 import command_line
 import keras
 import training_run
+from run_folder import check_folders, write_json
 from translate_options import TranslateTrainOptions
 
 from keras_transformer.data import TextPairs, TranslationBatches, load_pairs
+from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Transformer, TransformerConfig
 from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TranslationOptions, Translator
@@ -37,17 +39,18 @@ PART = 512  # texts translated by one call
 
 def main() -> None:
     options = command_line.parse_resumable(TranslateTrainOptions, __doc__)
-    training_run.check_folders(options)
-    with training_run.begin(options):
-        train_and_export(options)
+    check_folders(options)
+    with training_run.begin(options) as report:
+        train_and_export(options, report)
 
 
-def train_and_export(options: TranslateTrainOptions) -> None:
+def train_and_export(options: TranslateTrainOptions, report: TrainingReport) -> None:
     """Everything from the data to the SavedModel."""
     run = Path(options.output)
     train, valid, test = load_splits(options)
-    for pairs in (train, valid, test):
-        print(pairs.check(), flush=True)
+    for split, pairs in (("train", train), ("valid", valid), ("test", test)):
+        print(counts := pairs.check(), flush=True)
+        report.add_data(split, counts)
     source_tokenizer, target_tokenizer = tokenizers(options, train, run)
     model = build_model(options, source_tokenizer, target_tokenizer)
     translator = Translator(
@@ -62,14 +65,14 @@ def train_and_export(options: TranslateTrainOptions) -> None:
             max_target_length=options.max_target_length,
         ),
     )
-    history = fit(options, translator, train, valid)
+    history = fit(options, translator, train, valid, report)
     translator.save(run)
 
-    results = score(translator, test, options)
-    results |= {"updates": updates_made(model), "history": history}
-    training_run.write_json(results, run / "results.json")
+    scores = score(translator, test, options)
+    results = scores | {"updates": updates_made(model), "history": history}
+    write_json(results, run / "results.json")
     exported = export_for_serving(translator, options.export, run=run)
-    show_samples(translator, test)
+    report.finish(scores, show_samples(translator, test))
     print(f"Run: {run}\nSavedModel: {exported}")
 
 
@@ -185,6 +188,7 @@ def fit(
     translator: Translator,
     train: TextPairs,
     valid: TextPairs,
+    report: TrainingReport,
 ) -> list[tuple[int, float]]:
     """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
     lengths = {
@@ -199,6 +203,7 @@ def fit(
         valid, *tokenizer_pair, **lengths, overlong="truncate", training=False
     )
     print(batches.report, flush=True)
+    report.add_data("train", batches.report)
 
     sources, references = (list(side) for side in zip(*valid, strict=True))
     # What cannot be scored is refused before training.
@@ -215,7 +220,7 @@ def fit(
         patience=options.patience,
         average=bool(options.ema),
     )
-    training_run.fit(translator.model, batches, valid_batches, options, scoring)
+    training_run.fit(translator.model, batches, valid_batches, options, report, scoring)
     return training_run.scores_by_epoch(scoring)
 
 
@@ -239,13 +244,18 @@ def score(
     return {"test": scores, "test_pairs": len(sources)}
 
 
-def show_samples(translator: Translator, test: TextPairs, count: int = 5) -> None:
-    """A few translations beside their references."""
+def show_samples(translator: Translator, test: TextPairs, count: int = 5) -> list[dict[str, str]]:
+    """Prints a few translations beside their references; gives them, too."""
     pairs = list(itertools.islice(test, 0, None, max(1, test.report.kept // count)))[:count]
-    for (source, reference), translation in zip(
-        pairs, translator([source for source, _ in pairs]), strict=True
-    ):
-        print(f"  {source}\n    model:     {translation}\n    reference: {reference}")
+    found = translator([source for source, _ in pairs])
+    samples = [
+        {"source": source, "model": translation, "reference": reference}
+        for (source, reference), translation in zip(pairs, found, strict=True)
+    ]
+    for sample in samples:
+        shown = "  {source}\n    model:     {model}\n    reference: {reference}"
+        print(shown.format_map(sample))
+    return samples
 
 
 if __name__ == "__main__":

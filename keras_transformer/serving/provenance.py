@@ -5,20 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import keras
-import tensorflow as tf
-import tensorflow_text
 import yaml
 
-import keras_transformer
 from keras_transformer.tasks import Task
 from keras_transformer.tasks.task import CONFIG_FILE, WEIGHTS_FILE
+from keras_transformer.versions import commit_of_this_code, versions_in_use
 
 # What the commands that train call their data, and what they begin with.
 DATA_OPTIONS = (
@@ -75,48 +71,25 @@ def provenance(task: Task, run: str | os.PathLike[str] | None = None) -> Provena
         "task": type(task).__name__,
         "precision": task.model.dtype_policy.name,
         "parameters": task.model.count_params(),
-        "versions": {
-            "tensorflow": tf.__version__,
-            "tensorflow-text": tensorflow_text.__version__,
-            "keras": keras.__version__,
-            "keras_transformer": keras_transformer.__version__,
-        },
+        "versions": versions_in_use(),
         "commit": commit_of_this_code(),
     }
     if run is None:
         return Provenance(**found)
     run = Path(run)
-    options = _mapping(run / "options.yaml")
+    options = read_mapping(run / "options.yaml")
     return Provenance(
         **found,
         run=str(run),
         weights_sha256=_sha256(run / WEIGHTS_FILE),
         data={name: options[name] for name in DATA_OPTIONS if _says_something(options.get(name))},
         options=options,
-        scores=dict(_flat(_mapping(run / "results.json"))),
-        config={k: v for k, v in _mapping(run / CONFIG_FILE).items() if k != "task"},
+        scores=dict(flat(read_mapping(run / "results.json"))),
+        config={k: v for k, v in read_mapping(run / CONFIG_FILE).items() if k != "task"},
     )
 
 
-def commit_of_this_code() -> str | None:
-    """The commit that this package is of; None where it was installed without a repository."""
-    here = Path(keras_transformer.__file__).parent
-
-    def git(*arguments: str) -> str | None:
-        command = ["git", "-C", str(here), *arguments]
-        try:
-            done = subprocess.run(command, check=False, capture_output=True, text=True)
-        except OSError:  # there is no git
-            return None
-        return done.stdout.strip() if done.returncode == 0 else None
-
-    # The environment that it is installed in may itself lie in somebody's repository.
-    if git("ls-files", "--error-unmatch", "__init__.py") is None:
-        return None
-    return git("describe", "--always", "--abbrev=40", "--exclude=*", "--dirty")
-
-
-def _mapping(file: Path) -> dict[str, Any]:
+def read_mapping(file: Path) -> dict[str, Any]:
     """What a JSON or YAML file of a run says; nothing where there is none."""
     if not file.is_file():
         return {}
@@ -135,11 +108,11 @@ def _says_something(value: Any) -> bool:
     return value not in (None, False, [], {})
 
 
-def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts by the way to them; the course of a training (lists) is left out."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from _flat(value, f"{before}{name}.")
+            yield from flat(value, f"{before}{name}.")
         elif isinstance(value, str | int | float):
             yield f"{before}{name}", value
 

@@ -19,6 +19,7 @@ from bert_pretrain_options import BertPretrainOptions
 
 from keras_transformer.data import builtin_documents
 from keras_transformer.data.small_tasks import names, reviews, stories
+from keras_transformer.inspection.training_report import read_report
 from keras_transformer.tasks.text_classifier import Classification as Label
 
 SMALL = {
@@ -70,6 +71,9 @@ def test_pretraining_reports_scores_beside_what_counting_gives(pretrained):
         assert 0 <= results[name] <= 1
     assert results["unigram_perplexity"] > 1 and results["masked_token_perplexity"] > 1
     assert results["next_sentence_chance"] >= 0.5
+    report = read_report(pretrained)
+    assert report["scores"] | {"updates": 4} == results and report["state"] == "done"
+    assert report["epochs"][-1]["updates"] == 4
     assert (pretrained.parent / "models" / "1" / "saved_model.pb").is_file()
     assert (pretrained.parent / "models" / "1" / "signatures.md").is_file()
 
@@ -134,6 +138,10 @@ def test_each_task_is_learned_from_a_pretrained_bert_and_asked(
     assert "Test: " in shown and shown.count("model: ") == shown.count("right: ") == 5
     results = json.loads((run / "results.json").read_text())
     assert results["updates"] == 3 and results["history"][-1][0] == 1
+    report = read_report(run)
+    assert report["scores"]["test"] == results["test"] and len(report["samples"]) == 5
+    assert {"train", "valid", "test"} == report["data"].keys()
+    assert report["score"]["name"] in report["epochs"][-1]
     assert (tmp_path / "models" / "1" / "saved_model.pb").is_file()
     assert (tmp_path / "models" / "1" / "signatures.md").is_file()
     found, blank = ask(monkeypatch, capsys, [line, ""], tmp_path, "--model", str(run))

@@ -1,5 +1,9 @@
 """Command lines made from dataclasses."""
 
+import ast
+import importlib
+import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -9,8 +13,10 @@ from typing import Any, Literal
 
 import command_line
 import pytest
-import training_run
+import run_folder
 from translate_options import TranslateTrainOptions
+
+LOG_LEVEL = "TF_CPP_MIN_LOG_LEVEL"
 
 
 @dataclass
@@ -100,19 +106,100 @@ def test_help_says_what_each_flag_is_for(parse, capsys):
         parse("--help")
     shown = capsys.readouterr().out
     assert "What it does." in shown and "--batch-tokens" in shown
-    assert "Most tokens of a batch." in shown and "4096" in shown
+    assert "Most tokens of a batch." in shown and "(default: 4096)" in shown
+    assert "--kind {small,large}" in shown and "usage: program.py [OPTIONS]\n" in shown
+
+
+@dataclass
+class Reading:
+    """What to read. And more about it."""
+
+    file: str = "a"
+    """The file."""
+
+
+@dataclass
+class FastReading(Reading):
+    """How to read fast."""
+
+    file: str = "b"
+    lines: int = 3
+    """Lines at once."""
+
+
+@dataclass
+class Writing:
+    """Where to write."""
+
+    output: str = "c"
+    """The folder."""
+
+
+@dataclass
+class GroupedOptions(Writing, FastReading):
+    """Copies texts."""
+
+
+def test_the_help_has_groups_in_the_order_of_the_dataclasses(parse, capsys):
+    with pytest.raises(SystemExit):
+        parse("--help", options_class=GroupedOptions)
+    shown = capsys.readouterr().out
+    places = [
+        shown.index(part)
+        for part in ("\nWhat to read:\n", "--file", "--lines", "\nWhere to write:\n", "--output")
+    ]
+    assert places == sorted(places) and "How to read fast" not in shown
+
+
+SCRIPTS = sorted(
+    path
+    for path in Path(command_line.__file__).parent.glob("*.py")
+    if "__main__" in path.read_text()
+)
+
+
+def first_that_brings_tensorflow(script: Path) -> str:
+    """Of the modules that a script imports, and those that they import."""
+    for node in ast.parse(script.read_text()).body:
+        if not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        names = [node.module] if isinstance(node, ast.ImportFrom) else [n.name for n in node.names]
+        for name in names:
+            if name.partition(".")[0] in ("command_line", "tensorflow", "keras_transformer"):
+                return name
+            if (own := script.with_name(f"{name}.py")).is_file():
+                if found := first_that_brings_tensorflow(own):
+                    return found
+    return ""
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_every_command_has_a_complete_help_and_begins_quietly(script, monkeypatch, capsys):
+    assert first_that_brings_tensorflow(script) == "command_line"
+    monkeypatch.setattr(sys, "argv", [script.name, "--help"])
+    with pytest.raises(SystemExit):
+        importlib.import_module(script.stem).main()
+    shown = capsys.readouterr().out
+    flags = re.findall(r"^  ((?:-h, )?--\S.*)\n((?: {10,}.*\n)*)", shown, re.M)
+    assert len(flags) > 4
+    for first_line, rest in flags:
+        assert rest or re.search(r"\S {2,}\S", first_line), f"{first_line} is not explained"
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--batch-toknes", 3], "--batch-toknes"),
+        (["--batch-toknes", 3], "there is no option --batch-toknes; did you mean --batch-tokens?"),
+        (["--batch_tokens=3"], "there is no option --batch_tokens; did you mean --batch-tokens?"),
+        (["--nmaes", "a"], "there is no option --nmaes; did you mean --names?"),
+        (["--colour", "red"], "there is no option --colour.\n"),
+        (["--batch-tokens"], "--batch-tokens needs a value: a whole number."),
         (["--batch-tokens", "many"], "--batch-tokens takes a whole number, not 'many'."),
         (["--kind", "huge"], "--kind takes one of small, large, not 'huge'."),
         (["--learning-rate", "fast"], "--learning-rate takes a number, not 'fast'."),
         (["--model", "dropout=0.3"], "--model takes a JSON object, "),
         (["--config", "none.yaml"], "none.yaml"),
-        (["stray"], "stray"),
+        (["stray"], "nothing is known to do with stray: values follow a flag."),
     ],
 )
 def test_a_wrong_command_line_is_refused_and_named(parse, capsys, arguments, words):
@@ -127,7 +214,9 @@ def test_an_unknown_field_in_a_config_is_refused(parse, capsys, tmp_path):
     (tmp_path / "config.yaml").write_text("batch_toknes: 3\n")
     with pytest.raises(SystemExit) as end:
         parse("--config", tmp_path / "config.yaml")
-    assert end.value.code == 2 and "batch_toknes" in capsys.readouterr().err
+    assert end.value.code == 2
+    said = "there is no option batch_toknes; did you mean batch_tokens?"
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("error", [ValueError, FileNotFoundError])
@@ -136,11 +225,10 @@ def test_what_the_user_did_wrong_is_one_sentence(error, monkeypatch):
         raise error("lines.txt: there is no such file.")
 
     monkeypatch.setattr(sys, "argv", ["/somewhere/program.py"])
-    monkeypatch.delenv("KERAS_TRANSFORMER_TRACEBACK", raising=False)
     with pytest.raises(SystemExit) as end:
         command_line.run(main)
     assert end.value.code == "program.py: lines.txt: there is no such file."
-    monkeypatch.setenv("KERAS_TRANSFORMER_TRACEBACK", "1")
+    monkeypatch.setattr(sys, "argv", ["/somewhere/program.py", "--debug"])
     with pytest.raises(error):
         command_line.run(main)
 
@@ -207,4 +295,40 @@ def test_every_training_refuses_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / "file").touch()
     options = SimpleNamespace(output=tmp_path / "file" / "run", export=tmp_path, resume=False)
     with pytest.raises(ValueError, match="--output .*run cannot be made: .*file is not a folder"):
-        training_run.check_folders(options)
+        run_folder.check_folders(options)
+
+
+def run_quietly(code: str, *arguments: str) -> subprocess.CompletedProcess:
+    """A process in the folder of the commands, with the usual settings."""
+    environment = {name: value for name, value in os.environ.items() if name != LOG_LEVEL}
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        check=False,
+        cwd=Path(command_line.__file__).parent,
+        env=environment | {"PYTHONPATH": str(Path(command_line.__file__).parents[1])},
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def test_tensorflow_does_not_greet_and_what_others_say_is_heard():
+    code = (
+        "import command_line, os, sys\n"
+        "import tensorflow as tf, quiet_start\n"
+        "with quiet_start.without_greeting():\n"
+        "    os.write(2, b'WARNING: All log messages before absl::InitializeLog() is called\\n')\n"
+        "    os.write(2, b'I0000 00:00:1796055494.234118 1 port.cc:153] oneDNN operations\\n')\n"
+        "    print('a warning of others', file=sys.stderr)\n"
+        "print(float(tf.reduce_sum(tf.ones([2, 2]))))\n"
+    )
+    done = run_quietly(code)
+    assert done.stdout == "4.0\n" and done.stderr == "a warning of others\n"
+
+
+def test_a_tensorflow_that_cannot_be_imported_is_a_sentence(tmp_path):
+    (tmp_path / "tensorflow.py").write_text("raise ImportError('undefined symbol: abc\\nmore')")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); import command_line"
+    done = run_quietly(code)
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert "TensorFlow cannot be imported (ImportError: undefined symbol: abc)" in done.stderr
+    assert "python -m keras_transformer --check" in done.stderr

@@ -21,6 +21,7 @@ from apps.gpt_words import SHAPE, sentences
 from gpt_train_options import GptTrainOptions
 
 from keras_transformer.checkpoints import save_byte_level_bpe, save_huggingface
+from keras_transformer.inspection.training_report import read_report
 from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks import TextGenerator
 from keras_transformer.text import ByteLevelBPETokenizer, load_tokenizer
@@ -78,7 +79,7 @@ def without_export(monkeypatch):
     """Training as it is, but without the time that tracing its results takes."""
     monkeypatch.setattr(gpt_train, "export_for_serving", lambda task, folder, run: folder)
     monkeypatch.setattr(gpt_train.gpt_samples, "show_sample", lambda *_: None)
-    monkeypatch.setattr(gpt_train.gpt_samples, "show_texts", lambda *_: None)
+    monkeypatch.setattr(gpt_train.gpt_samples, "show_texts", lambda *_: [])
 
 
 def results_of(run: Path) -> dict:
@@ -118,7 +119,7 @@ def test_scores_are_over_all_validation_tokens(trained):
 def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
     assert {path.name for path in (trained / "sea").iterdir()} == {
         "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml",
-        "results.json", "start.json", "tensorboard", "tokenizer",
+        "report.html", "report.json", "results.json", "start.json", "tensorboard", "tokenizer",
     }  # fmt: skip
     assert (trained / "models" / "sea" / "1" / "saved_model.pb").is_file()
     assert (trained / "models" / "sea" / "1" / "signatures.md").is_file()
@@ -131,6 +132,20 @@ def test_a_run_leaves_everything_in_its_folder_and_shows_samples(trained):
     assert f"\nTokenizer: char, {ids} ids; blocks of 32 tokens\nModel: nano, " in shown
     assert shown.count(" updates: loss ") == 3
     assert shown.split("\nSamples:\n")[1].count("-" * 20) == shown.count("-" * 20) == 3
+
+
+def test_the_report_has_the_course_of_the_training_and_its_texts(trained):
+    report = read_report(trained / "sea")
+    assert [row["updates"] for row in report["epochs"]] == [4, 8, 10]
+    scores = [[row["updates"], row["valid_loss"]] for row in report["epochs"]]
+    assert scores == results_of(trained / "sea")["history"]
+    assert report["scores"]["valid"] == results_of(trained / "sea")["valid"]
+    assert report["state"] == "done" and report["options"]["max_steps"] == 10
+    texts = [(sample["updates"], sample["texts"]["text"]) for sample in report["samples"]]
+    assert [updates for updates, _ in texts] == [4, 8, 10, None, None, None]
+    shown = (trained / "shown.txt").read_text()
+    assert all(text.splitlines()[0].rstrip() in shown for _, text in texts if text.strip())
+    assert report["data"]["train"]["kept"] == report["data"]["train"]["documents"] == 1
 
 
 def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(

@@ -229,7 +229,7 @@ def test_where_only_the_time_is_limited_nothing_else_ends_training(
     generator = SimpleNamespace(model=SimpleNamespace(optimizer=SimpleNamespace(iterations=0)))
     batches = {"train": counted([])}
     total = gpt_train.count_updates(options, batches["train"].count_batches())
-    gpt_train.fit(options, generator, batches, total, prompt="")
+    gpt_train.fit(options, generator, batches, total, prompt="", report=None)
     assert (asked["epochs"], asked["max_steps"]) == (sections, max_steps)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from apps.small_translations import flags, here, in_new_process, weights, write_corpus
 
+from keras_transformer.inspection.training_report import read_report
 from keras_transformer.tasks import Translator
 
 
@@ -50,7 +51,7 @@ def test_a_run_leaves_everything_in_its_folder(runs):
     run = folder / "resumed"
     assert {path.name for path in run.iterdir()} == {
         "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml",
-        "results.json", "tensorboard", "tokenizer",
+        "report.html", "report.json", "results.json", "tensorboard", "tokenizer",
     }  # fmt: skip
     results = json.loads((run / "results.json").read_text())
     assert results["test_pairs"] == 6
@@ -65,6 +66,21 @@ def test_a_run_leaves_everything_in_its_folder(runs):
     assert "read 200, kept 200" in shown
     assert "Test BLEU = " in shown and "Test chrF2 = " in shown
     assert shown.count("model:  ") == shown.count("reference: ") == 5
+
+
+def test_a_resumed_run_goes_on_with_its_report(runs):
+    folder, _ = runs
+    resumed, straight = (read_report(folder / name) for name in ("resumed", "straight"))
+    for report in (resumed, straight):
+        assert report["state"] == "done" and report["epochs"][-1]["updates"] == 12
+        assert len(report["samples"]) == 5
+        assert report["data"]["train"]["read"] == report["data"]["train"]["kept"] == 200
+        for row in report["epochs"]:
+            assert row.pop("seconds") > 0 and row.pop("tokens_per_second") > 0
+    assert len(resumed["resumed"]) == 1 and not straight["resumed"]
+    assert resumed["epochs"] == straight["epochs"]
+    assert resumed["scores"] == straight["scores"]
+    assert "<svg" in (folder / "resumed" / "report.html").read_text()
 
 
 def test_the_written_options_repeat_the_run(runs, monkeypatch):

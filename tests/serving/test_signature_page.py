@@ -20,10 +20,11 @@ import keras_transformer
 from keras_transformer.serving.examples import example_inputs
 from keras_transformer.serving.export import default_inputs
 from keras_transformer.serving.named_inputs import arrays_of
-from keras_transformer.serving.provenance import Provenance, commit_of_this_code, provenance
+from keras_transformer.serving.provenance import Provenance, provenance
 from keras_transformer.serving.saved_signatures import saved_signatures
 from keras_transformer.serving.signature_page import signature_page
 from keras_transformer.serving.warmup import WarmupRequest
+from keras_transformer.versions import commit_of_this_code
 
 CURL = 'curl() { printf "%s\\0" "$@"; }\n'  # says what it was given
 QUOTED = 'he said: "it\'s $HOME\\n", 100 % `小`'
