@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import copy
-import dataclasses
-import functools
-from types import MethodType
 from typing import Any
 
-import tensorflow as tf
-
-from keras_transformer.tasks import Task, TextGenerator, Translator
+from keras_transformer.tasks import Task
 
 
 def compiled_signatures(task: Task) -> dict[str, Any]:
@@ -28,28 +22,23 @@ def compiled_signatures(task: Task) -> dict[str, Any]:
     Returns:
         The functions by name; none for a task that does not search.
 
-    >>> compiled_signatures(Translator.load("runs/translate")).keys()  # doctest: +SKIP
+    >>> compiled_signatures(Task.load("runs/translate")).keys()  # doctest: +SKIP
     dict_keys(['serving_default_xla', 'n_best_xla'])
     """
-    compiled = copy.copy(task)  # with the same model
-    if isinstance(task, Translator):
-        compiled._search = dataclasses.replace(task._search, jit_compile=True)
-    elif isinstance(task, TextGenerator):
-        compiled._search = functools.partial(task._search, jit_compile=True)
-    else:
+    compiled = task.compiled()
+    if compiled is None:
         return {}
-    twins = {}
-    for name, function in task.signatures().items():
-        method = MethodType(function.python_function.__func__, compiled)
-        twin = tf.function(method, function.input_signature, autograph=False)
-        if must_compile(twin):  # the scores of texts, say, need no search
-            twins[f"{name}_xla"] = twin
-    return twins
+    return {
+        f"{name}_xla": function
+        for name, function in compiled.signatures().items()
+        if must_compile(function)  # the scores of texts, say, need no search
+    }
 
 
 def must_compile(function: Any) -> bool:
     """Whether a part of a function with an input signature runs by XLA only.
 
+    >>> import tensorflow as tf
     >>> fast = tf.function(lambda x: 2 * x, [tf.TensorSpec([None])], jit_compile=True)
     >>> must_compile(fast), must_compile(tf.function(lambda x: x, [tf.TensorSpec([None])]))
     (True, False)

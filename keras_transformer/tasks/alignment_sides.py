@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.text import Tokenizer
 
 LONGEST = 500
@@ -64,8 +65,10 @@ class Side(NamedTuple):
 
 def read_tokens(tokenizer: Tokenizer, texts: tf.Tensor, most: int) -> tuple[Side, tf.Tensor]:
     """The first tokens of texts `[batch]`, and which texts have more of them `[batch]`."""
+    texts, too_long = beginnings(texts, most_bytes(most))
     found = tokenizer.tokenize_with_offsets(texts)  # [batch, (tokens)] each
-    return Side(*(part[:, :most] for part in found)), found[0].row_lengths() > most
+    cut = too_long | (found[0].row_lengths() > most)  # [batch]
+    return Side(*(part[:, :most] for part in found)), cut
 
 
 def token_names(tokenizer: Tokenizer) -> np.ndarray:

@@ -16,6 +16,7 @@ from keras_transformer.tasks.bert_inputs import BertBatch, BertInputs, BertReadi
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.span_search import IMPOSSIBLE, Spans, best_of_texts, best_spans
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import is_blank, valid_unicode
 from keras_transformer.text.normalization import character_to_byte_offsets
 
@@ -104,6 +105,7 @@ class AnswerSearch:
     def __call__(self, questions: tf.Tensor, contexts: tf.Tensor, n_best: int) -> FoundAnswers:
         """Answers to questions `[batch]` in contexts `[batch]`."""
         questions, contexts = same_rows(question=questions, context=contexts)
+        contexts, too_long = self._bounded(contexts)
         asked, (tokens, starts, ends), truncated = self._tokens(questions, contexts)
         spans = self.spans(asked, tokens, n_best)
         blank = is_blank(questions) | is_blank(contexts)  # [batch]
@@ -118,14 +120,20 @@ class AnswerSearch:
             starts=starts,
             ends=ends,
             has_answer=scores[:, 0] > (IMPOSSIBLE if threshold is None else threshold),
-            truncated=truncated,
+            truncated=too_long | truncated,
         )
 
     def reading(self, questions: tf.Tensor, contexts: tf.Tensor) -> BertReading:
         """What the model is given of questions `[batch]` and contexts `[batch]`: windows."""
+        contexts, too_long = self._bounded(contexts)
         asked, (tokens, *_), truncated = self._tokens(questions, contexts)
         rows, starts, ends, _ = self._windows(asked, tokens)[0]
-        return BertReading(self._read(asked, tokens, rows, starts, ends), rows, truncated)
+        batch = self._read(asked, tokens, rows, starts, ends)
+        return BertReading(batch, rows, too_long | truncated)
+
+    def _bounded(self, contexts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """What is looked at of contexts `[batch]`, and which are longer."""
+        return beginnings(contexts, most_bytes(self.options.max_context_length))
 
     def _tokens(
         self, questions: tf.Tensor, contexts: tf.Tensor
@@ -133,10 +141,11 @@ class AnswerSearch:
         """Tokens of the questions, tokens of the contexts with where each begins and ends
         (`[batch, (tokens)]` each), and which rows were cut `[batch]`."""
         tokenizer, most = self.inputs.tokenizer, self.options.max_context_length
+        questions, too_long = beginnings(questions, most_bytes(self.options.max_question_length))
         asked, question_cut = cut(tokenizer.tokenize(questions), self.options.max_question_length)
         read = tokenizer.tokenize_with_offsets(contexts)  # [batch, (tokens)] each
         context_cut = read[0].row_lengths() > most
-        return asked, [part[:, :most] for part in read], question_cut | context_cut
+        return asked, [part[:, :most] for part in read], too_long | question_cut | context_cut
 
     def _windows(
         self, questions: tf.RaggedTensor, contexts: tf.RaggedTensor

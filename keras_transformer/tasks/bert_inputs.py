@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.text import Tokenizer
 
 
@@ -58,15 +59,17 @@ class BertInputs:
         self, texts: tf.Tensor, text_pairs: tf.Tensor | None, max_length: int
     ) -> BertReading:
         """Texts `[batch]`, or pairs of them, cut to so many tokens, special ones included."""
+        texts, too_long = beginnings(texts, most_bytes(max_length))
         first = self.tokenizer.tokenize(texts)  # [batch, (tokens)]
         if text_pairs is None:
             first, truncated = cut(first, max_length - 2)
             batch = self.single(first)
         else:
+            text_pairs, also = beginnings(text_pairs, most_bytes(max_length))
             second = self.tokenizer.tokenize(text_pairs)  # [batch, (tokens)]
             first, second, truncated = cut_pair(first, second, max_length - 3)
-            batch = self.pair(first, second)
-        return BertReading(batch, tf.range(first.nrows()), truncated)
+            batch, too_long = self.pair(first, second), too_long | also
+        return BertReading(batch, tf.range(first.nrows()), too_long | truncated)
 
     def _batch(self, texts: list[tf.RaggedTensor]) -> BertBatch:
         rows = texts[0].nrows(tf.int32)

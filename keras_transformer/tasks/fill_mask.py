@@ -18,6 +18,7 @@ from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import plain
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -93,6 +94,7 @@ class FillMask(BertTask):
     def _around_the_mask(self, text: tf.Tensor) -> tuple[BertReading, tf.Tensor, tf.Tensor]:
         """The part of each text that is read, where its mask is in it `[batch]`, and whether there
         is one `[batch]`."""
+        text, too_long = beginnings(text, most_bytes(self.max_length))
         tokens = self._tokenize(text)  # [batch, (tokens)]
         masks = tf.where(tokens.values == self.mask_id)[:, 0]  # [masks], counted through the batch
         rows = tf.range(tokens.nrows())
@@ -105,7 +107,7 @@ class FillMask(BertTask):
         start = tf.clip_by_value(place - most // 2, 0, tf.maximum(length - most, 0))
         read = slices(tokens, rows, start, tf.minimum(start + most, length))
         position = tf.where(has_mask, tf.cast(place - start, tf.int32) + 1, 0)  # [batch]
-        reading = BertReading(self._inputs.single(read), rows, length > most)
+        reading = BertReading(self._inputs.single(read), rows, too_long | (length > most))
         return reading, position, has_mask
 
     def _fill(self, text: tf.Tensor) -> dict[str, tf.Tensor]:

@@ -16,6 +16,7 @@ from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.row_options import RowOptions
+from keras_transformer.tasks.text_bounds import endings, most_bytes
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.tasks.texts import valid_unicode
 from keras_transformer.tasks.token_spelling import TokenSpelling
@@ -124,12 +125,14 @@ class GenerationSearch:
 
     def prompt_tokens(self, prompts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """What is read of prompts: ids `[batch, width]`, lengths, and which are cut (`[batch]`)."""
+        # The end of a prompt is what is read.
+        prompts, too_long = endings(prompts, most_bytes(self.window.size))
         tokens = started(self.tokenizer.tokenize(prompts), self.start_id, self._eos_id)
         lengths = tokens.row_lengths()  # [batch]
         starts = lengths - tf.cast(self.window.read(tf.cast(lengths, tf.int32)), tf.int64)
         tokens = slices(tokens, tf.range(tokens.nrows()), starts, lengths)
         lengths = tf.cast(tokens.row_lengths(), tf.int32)
-        return tokens.to_tensor(self._pad_id), lengths, starts > 0
+        return tokens.to_tensor(self._pad_id), lengths, too_long | (starts > 0)
 
     def begin(self, prompts: tf.Tensor, lengths: tf.Tensor, options: RowOptions) -> Progress:
         """Texts without a new token, for prompts `[rows, width]` of so many tokens each."""

@@ -63,6 +63,11 @@ class Task(tf.Module):
         """Further ones, which are served only where they are asked for by name."""
         return {}
 
+    def compiled(self) -> Self | None:
+        """The same task with the same model, whose signatures search by XLA; None for a task that
+        does not search."""
+        return None
+
     def _config(self) -> dict[str, Any]:
         """What `config.json` says beside the task's name."""
         raise NotImplementedError

@@ -15,6 +15,7 @@ from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import plain
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
 
@@ -87,6 +88,7 @@ class TextEmbedder(BertTask):
         }
 
     def _embed_tokens(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        text, too_long = beginnings(text, most_bytes(self.max_length))
         found = self.tokenizer.tokenize_with_offsets(text)  # [batch, (tokens)] each
         tokens, starts, ends = (part[:, : self.max_length - 2] for part in found)
         batch = self._inputs.single(tokens)
@@ -114,7 +116,7 @@ class TextEmbedder(BertTask):
             "starts": tf.where(inside, dense(starts), 0),
             "ends": tf.where(inside, dense(ends), 0),
             "length": real,
-            "truncated": found[0].row_lengths() > self.max_length - 2,
+            "truncated": too_long | (found[0].row_lengths() > self.max_length - 2),
         }
 
     # Saving.

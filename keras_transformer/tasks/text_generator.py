@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import tensorflow as tf
 
@@ -85,6 +85,7 @@ class TextGenerator(Task):
             model.build()
         self._spelling = TokenSpelling.of(tokenizer)
         self._scoring = TextScoring(model, tokenizer, self.start_id)
+        self._jit_compile = False  # of the signatures
         self._functions: dict[tuple[Any, ...], tf.types.experimental.PolymorphicFunction] = {}
         prompt = tf.TensorSpec([None], tf.string, name="prompt")
         specs = [getattr(RowOptions.specs(), name) for name in SERVED_OPTIONS]
@@ -260,7 +261,8 @@ class TextGenerator(Task):
     def _text_stream(self) -> TextStream:
         return TextStream(self._search(1))
 
-    def _search(self, beam_size: int, jit_compile: bool = False) -> GenerationSearch:
+    def _search(self, beam_size: int, jit_compile: bool | None = None) -> GenerationSearch:
+        jit_compile = self._jit_compile if jit_compile is None else jit_compile
         return GenerationSearch(
             self.model, self.tokenizer, self._spelling, self.start_id, beam_size, jit_compile
         )
@@ -307,6 +309,12 @@ class TextGenerator(Task):
             "generate": self.serving_generate,
             "score": self.serving_score,
         }
+
+    def compiled(self) -> Self:
+        """The same generator, whose signatures search by XLA."""
+        twin = type(self)(self.model, self.tokenizer, self.options, self.start_id)
+        twin._jit_compile = True
+        return twin
 
     def _serve(self, prompt: tf.Tensor) -> dict[str, tf.Tensor]:
         rows = RowOptions.alike(self.options, tf.shape(prompt)[0])

@@ -10,6 +10,7 @@ from keras_transformer.models import Gpt
 from keras_transformer.tasks.bert_inputs import cut, slices
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.generation_search import TOKENS_AT_A_TIME
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.text import Tokenizer
 
@@ -36,6 +37,7 @@ class TextScoring:
         """Sums of log-probabilities (float32), numbers of tokens (int32) and which texts have more
         than `MOST_TOKENS` (bool): all `[batch]`."""
         window = Window(self.model.config.max_position_embeddings)
+        texts, too_long = beginnings(texts, most_bytes(MOST_TOKENS))
         tokens = started(self.tokenizer.tokenize(texts), self.start_id, None)  # [batch, (tokens)]
         tokens, cut_off = cut(tokens, MOST_TOKENS + 1)
         scored = tf.maximum(tokens.row_lengths() - 1, 0)  # [batch]; the first has none before it
@@ -65,7 +67,7 @@ class TextScoring:
             (tf.TensorSpec([None], tf.float32),),
         )
         sums = tf.math.unsorted_segment_sum(sums, rows, tokens.nrows())
-        return sums, tf.cast(scored, tf.int32), cut_off
+        return sums, tf.cast(scored, tf.int32), too_long | cut_off
 
     def _sums(
         self, inputs: tf.Tensor, labels: tf.Tensor, known: tf.Tensor, lengths: tf.Tensor

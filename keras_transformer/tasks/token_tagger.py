@@ -20,6 +20,7 @@ from keras_transformer.tasks.bert_task import BertTask, check_labels
 from keras_transformer.tasks.chunks import run_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import plain
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import as_texts, valid_unicode
 from keras_transformer.tasks.words import WordSpans, split_words
 from keras_transformer.text import Tokenizer
@@ -166,8 +167,9 @@ class TokenTagger(BertTask):
 
     def _words(self, texts: tf.Tensor) -> tuple[WordSpans, tf.Tensor]:
         """The words that are tagged, and which texts have more of them `[batch]`."""
+        texts, too_long = beginnings(texts, most_bytes(self.max_words))
         found = split_words(texts)  # [batch, (words)] each
-        truncated = found.words.row_lengths() > self.max_words  # [batch]
+        truncated = too_long | (found.words.row_lengths() > self.max_words)  # [batch]
         return WordSpans(*(part[:, : self.max_words] for part in found)), truncated
 
     def _windows(

@@ -13,6 +13,7 @@ from keras_transformer.generation import Hypotheses, beam_search
 from keras_transformer.models import Transformer
 from keras_transformer.tasks.chunks import map_in_chunks
 from keras_transformer.tasks.graph_function import graph_function
+from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import is_blank
 from keras_transformer.text import Tokenizer
 
@@ -141,8 +142,9 @@ class TranslationSearch:
     def source_ids(self, texts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Source ids `[batch, source_length]`, each row ended by EOS, and which rows were cut."""
         config, most = self.model.config, self.options.max_source_length - 1
+        texts, too_long = beginnings(texts, most_bytes(most))
         tokens = self.source_tokenizer.tokenize(texts)  # [batch, (tokens)]
-        cut = tokens.row_lengths() > most
+        cut = too_long | (tokens.row_lengths() > most)
         tokens = tokens[:, :most]
         ends = tf.fill([tf.shape(texts)[0], 1], config.eos_token_id)
         tokens = tf.concat([tokens, ends], axis=1)

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import tensorflow as tf
 
@@ -217,6 +217,12 @@ class Translator(Task):
 
     def _align(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         return TranslationAligner(self._search)(text)
+
+    def compiled(self) -> Self:
+        """The same translator, whose signatures search by XLA."""
+        twin = type(self)(self.model, self.source_tokenizer, self.target_tokenizer, self.options)
+        twin._search = dataclasses.replace(self._search, jit_compile=True)
+        return twin
 
     def _translate(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         found = self._search(text, n_best=1)

@@ -32,6 +32,16 @@ OTHERS = [
     "subwords",
     "byte_pairs",
 ]
+# What the page about serving calls its models.
+DOCUMENTED = {
+    "translate": "translator",
+    "classify": "classifier",
+    "tag": "tagger",
+    "qa": "answerer",
+    "bert": "fill_mask",
+    "embed": "embedder",
+    "gpt": "characters",
+}
 KINDS = [*QUICK, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)]
 
 
@@ -55,6 +65,19 @@ def _folder() -> TemporaryDirectory:
 def export(kind: str) -> Path:
     """The folder of its export."""
     return task(kind).export(Path(_folder().name) / kind)
+
+
+@cache
+def export_of_all(kind: str) -> Path:
+    """The folder of an export with the signatures that are served only where they are asked for."""
+    return task(kind).export(
+        Path(_folder().name) / f"{kind} with all", signatures=signatures_of(kind)
+    )
+
+
+def signatures_of(kind: str) -> dict[str, Any]:
+    """All that a task can serve."""
+    return task(kind).signatures() | task(kind).optional_signatures()
 
 
 def inputs_of(function: Any) -> list[str]:
