@@ -1,26 +1,22 @@
-"""Extension of mkdocstrings: examples in docstrings are shown as code."""
+"""Extension of mkdocstrings: what our docstrings have beyond Google's style."""
+
+import re
 
 import griffe
 
 
-class Examples(griffe.Extension):
-    """Puts a fence around what stands behind `>>>`, which Markdown takes for a quotation."""
+class Docstrings(griffe.Extension):
+    """Shows examples as code, and the arguments of a call as a list."""
 
     def on_object(self, *, obj, **kwargs):
         if obj.docstring is not None:
-            obj.docstring.value = fenced(obj.docstring.value)
+            obj.docstring.value = listed(fenced(obj.docstring.value))
 
 
 def fenced(text):
-    """The text with fences; an example ends at a blank line.
+    """The text with a fence around what stands behind `>>>`, up to a blank line.
 
-    >>> print(fenced("One:\\n\\n>>> 1\\n1").replace("`", "'"))
-    One:
-    <BLANKLINE>
-    '''pycon
-    >>> 1
-    1
-    '''
+    Markdown takes it for a quotation otherwise.
     """
     lines, indent = [], None
     for line in [*text.splitlines(), ""]:
@@ -32,3 +28,12 @@ def fenced(text):
             indent = None
         lines.append(line)
     return "\n".join(lines[:-1])
+
+
+def listed(text):
+    """The text with a list in place of the lines below "Call args:"."""
+
+    def as_list(section):
+        return section[1] + re.sub(r"^    (\w+): ", r"    - `\1`: ", section[2], flags=re.M)
+
+    return re.sub(r"^(Call args:\n)((?:    .*\n?|\n(?=    ))*)", as_list, text, flags=re.M)
