@@ -1,0 +1,109 @@
+"""The models that explain.py looks into: of a run, a Hugging Face directory, or random weights."""
+
+import dataclasses
+import itertools
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import gpt_start
+import keras
+import pretrained
+
+from keras_transformer.checkpoints import load_huggingface, load_wordpiece
+from keras_transformer.inspection import Topic, shapes_topic
+from keras_transformer.models import (
+    Bert,
+    BertConfig,
+    BertEmbedder,
+    BertMaskedLM,
+    Gpt,
+    GptConfig,
+    Transformer,
+    TransformerConfig,
+)
+from keras_transformer.tasks import FillMask, Task, TextEmbedder, TextGenerator, Translator
+from keras_transformer.text import CharacterTokenizer
+
+TEXTS = {
+    "transformer": ("她在吃一个绿苹果。", "She is eating a green apple."),
+    "bert": ("The capital of [MASK] is Rome.", None),
+    "gpt": ("The value of a word", None),
+}
+CONFIGS = {"transformer": TransformerConfig, "bert": BertConfig, "gpt": GptConfig}
+
+
+def open_task(directory: str | None) -> Task:
+    """The task of a run's folder, or one around the model of a Hugging Face directory.
+
+    Raises:
+        ValueError: when no folder is given, or it holds no model.
+    """
+    if directory is None:
+        raise ValueError("This topic looks into a trained model: give its folder by --model.")
+    if pretrained.is_run(directory):
+        return Task.load(directory)
+    fields = json.loads(Path(directory, "config.json").read_text(encoding="utf-8-sig"))
+    if fields.get("model_type") != "bert":
+        model, tokenizer, start_id = gpt_start.load_pretrained(directory)
+        return TextGenerator(model, tokenizer, None, start_id)
+    with warnings.catch_warnings():  # heads that nothing here asks
+        warnings.filterwarnings("ignore", ".* also holds .*", UserWarning)
+        model = load_huggingface(directory, BertEmbedder)
+    return TextEmbedder(model, load_wordpiece(directory))
+
+
+def shapes(options: Any) -> Topic:
+    """The shapes in the model of a folder, or in one with random weights."""
+    if len(options.text) > 1:
+        raise ValueError(f"shapes takes one --text, not {len(options.text)}.")
+    if options.model is not None:
+        if not options.text:
+            raise ValueError("Give a text by --text.")
+        return shapes_topic(open_task(options.model), options.text[0], options.target)
+    text, target = TEXTS[options.family]
+    text = options.text[0] if options.text else text
+    target = target if options.target is None else options.target
+    task = random_task(options, [text, *([target] if target else [])])
+    topic = shapes_topic(task, text, target)
+    return dataclasses.replace(topic, sentence=f"{topic.sentence} Its weights are random.")
+
+
+def random_task(options: Any, texts: list[str]) -> Task:
+    """A task of the family with random weights, one id for each character of the texts.
+
+    Raises:
+        ValueError: when --vocab-size leaves no id for a character, or there is no such preset.
+    """
+    keras.utils.set_random_seed(options.seed)
+    tokenizer = characters(texts, options.vocab_size, mask=options.family == "bert")
+    preset = options.preset or next(iter(CONFIGS[options.family].presets))
+    config = CONFIGS[options.family].preset(preset, vocab_size=tokenizer.vocab_size)
+    if options.family == "transformer":
+        return Translator(Transformer(config), tokenizer)
+    if options.family == "bert":
+        return FillMask(BertMaskedLM(Bert(config)), tokenizer)
+    return TextGenerator(Gpt(config), tokenizer)
+
+
+def characters(texts: list[str], vocab_size: int | None, mask: bool) -> CharacterTokenizer:
+    """A tokenizer of the texts' characters, and of so many others that it has `vocab_size` ids.
+
+    Raises:
+        ValueError: when that is too few.
+    """
+    tokenizer = CharacterTokenizer.train(texts, mask=mask)
+    if vocab_size is None or vocab_size == tokenizer.vocab_size:
+        return tokenizer
+    if vocab_size < tokenizer.vocab_size:
+        raise ValueError(
+            f"--vocab-size must be at least {tokenizer.vocab_size}, the ids that the texts need, "
+            f"not {vocab_size}."
+        )
+    known = sorted(set("".join(texts)))
+    others = (chr(c) for c in range(0x100, 0x110000) if not 0xD800 <= c < 0xE000)
+    more = itertools.islice(
+        (c for c in others if c not in known), vocab_size - tokenizer.vocab_size
+    )
+    return CharacterTokenizer("".join([*known, *more]), mask=mask)
