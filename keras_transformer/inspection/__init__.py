@@ -1,6 +1,13 @@
 """Seeing inside: what a model attends to, step by step and over a training."""
 
 from keras_transformer.inspection.attention import AttentionMap, TextAttention, attention_of
+from keras_transformer.inspection.attention_figures import (
+    plot_alignment,
+    plot_head,
+    plot_heads,
+    plot_lines,
+)
+from keras_transformer.inspection.attention_page import attention_page, write_attention_page
 from keras_transformer.inspection.layer_calls import LayerCall, record_calls
 from keras_transformer.inspection.token_labels import Token
 from keras_transformer.inspection.topic import Matrix, Step, Topic
@@ -31,12 +38,17 @@ __all__ = [
     "Topic",
     "activations_topic",
     "attention_of",
+    "attention_page",
     "attention_topic",
     "contexts_topic",
     "gradient_topic",
     "look_up_topic",
     "mask_topic",
     "neighbours_topic",
+    "plot_alignment",
+    "plot_head",
+    "plot_heads",
+    "plot_lines",
     "position_figure",
     "positions_topic",
     "print_topic",
@@ -48,5 +60,6 @@ __all__ = [
     "softmax_topic",
     "topics_page",
     "variance_topic",
+    "write_attention_page",
     "write_topics_page",
 ]

@@ -15,6 +15,7 @@ from keras_transformer.layers import capture_attention
 from keras_transformer.tasks import Task, TextGenerator, Translator
 from keras_transformer.tasks.bert_task import BertTask
 from keras_transformer.tasks.texts import as_text_pairs, as_texts
+from keras_transformer.tasks.token_spelling import TokenSpelling
 
 Kind = Literal["encoder", "decoder", "cross"]
 
@@ -40,7 +41,9 @@ class TextAttention(NamedTuple):
 
     text: str
     text_pair: str | None
-    """The second text, the context of a question, or the translation that was asked about."""
+    """The second text, or the context of a question."""
+    written: str | None
+    """The translation, the model's own or the one that was asked about, or the new text."""
     maps: dict[Kind, AttentionMap]
     truncated: bool
     """Whether not everything that was given, or that might follow, is shown."""
@@ -128,7 +131,7 @@ def _of_bert(task: BertTask, text: str, pair: str | None, window: int) -> TextAt
     parts = _parts(ids[0].numpy(), task.tokenizer.sep_id, pair is not None)
     tokens = [token._replace(part=part) for token, part in zip(tokens, parts, strict=True)]
     maps = _maps({path: w.numpy()[0] for path, w in weights.items()}, encoder=tokens)
-    return TextAttention(text, pair, maps, bool(reading.truncated[0]), window, windows)
+    return TextAttention(text, pair, None, maps, bool(reading.truncated[0]), window, windows)
 
 
 def _parts(ids: np.ndarray, sep_id: int, is_pair: bool) -> list[int]:
@@ -148,7 +151,7 @@ def _of_translation(
             task.model.encode(ids, training=False)
         read = token_labels(task.source_tokenizer, source)
         maps = _maps({path: w.numpy()[0] for path, w in weights.items()}, encoder=read)
-        return TextAttention(text, None, maps, truncated)
+        return TextAttention(text, None, None, maps, truncated)
     source, written, truncated = task.written_ids(text, translation)
     inputs = [task.model.config.bos_token_id, *written[:-1]]
     weights = translation_steps(task.model, source, inputs)
@@ -158,7 +161,8 @@ def _of_translation(
         decoder=token_labels(task.target_tokenizer, inputs),
         predicted=token_labels(task.target_tokenizer, written),
     )
-    return TextAttention(text, translation, maps, truncated)
+    said = task.target_tokenizer.detokenize([written]).numpy()[0].decode("utf-8", "replace")
+    return TextAttention(text, None, said, maps, truncated)
 
 
 def _of_generation(task: TextGenerator, prompt: str, options: dict[str, Any]) -> TextAttention:
@@ -168,7 +172,9 @@ def _of_generation(task: TextGenerator, prompt: str, options: dict[str, Any]) ->
     after = token_labels(task.tokenizer, written, part=1)
     read = [*before, *after[:-1]]
     maps = _maps(weights, decoder=read, predicted=[*before[1:], *after])
-    return TextAttention(prompt, None, maps, truncated)
+    spelling = TokenSpelling.of(task.tokenizer)
+    said = spelling.text(spelling.spelled(written)) if written else None
+    return TextAttention(prompt, None, said, maps, truncated)
 
 
 _PLACE = re.compile(r"(?:.*/)?(encoder|decoder)/layer_(\d+)/(self|cross)_attention")
