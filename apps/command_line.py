@@ -48,6 +48,11 @@ def parse_resumable(options_class: type[Options], description: str | None) -> Op
             raise ValueError(
                 f"{file.parent} holds no run to resume: there is no {OPTIONS_FILE} in it."
             )
+        if not file.read_text(encoding="utf-8").strip():
+            raise ValueError(
+                f"{file} is empty: write the options that the run began with there, or train "
+                "anew into another --output."
+            )
         values = _values(options_class, description, config=file)
     return options_class(**values)
 

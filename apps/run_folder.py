@@ -10,7 +10,7 @@ from typing import Any
 import command_line
 import yaml
 
-from keras_transformer.tasks.task import check_export_folder
+from keras_transformer.tasks.task import WEIGHTS_FILE, check_export_folder
 from keras_transformer.text.files import check_can_be_made, write_atomically
 
 try:
@@ -27,6 +27,12 @@ def check_folders(options: Any) -> None:
         raise ValueError(
             f"{options.output} holds a run already: give --resume to go on with it, or another "
             "--output."
+        )
+    has_model = Path(options.output, WEIGHTS_FILE).is_file()
+    if options.resume and has_model and not list(Path(options.output, "checkpoints").glob("*.npz")):
+        raise ValueError(
+            f"{options.output} holds a model but no checkpoint to go on from, and a new training "
+            "would write over it: give another --output."
         )
 
 

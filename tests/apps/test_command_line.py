@@ -280,6 +280,9 @@ def test_a_resumed_run_is_checked_with_its_own_options(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "argv", ["program.py", *arguments])
     found = command_line.parse_resumable(TranslateTrainOptions, None)
     assert (found.schedule, found.max_steps, found.resume) == ("linear", 9, True)
+    (tmp_path / command_line.OPTIONS_FILE).write_text("\n")
+    with pytest.raises(ValueError, match="options.yaml is empty: write the options"):
+        command_line.parse_resumable(TranslateTrainOptions, None)
 
 
 def test_a_folder_that_cannot_be_written_is_one_sentence(monkeypatch):
@@ -296,6 +299,17 @@ def test_every_training_refuses_a_folder_that_cannot_be_made(tmp_path):
     options = SimpleNamespace(output=tmp_path / "file" / "run", export=tmp_path, resume=False)
     with pytest.raises(ValueError, match="--output .*run cannot be made: .*file is not a folder"):
         run_folder.check_folders(options)
+
+
+def test_a_model_without_checkpoints_is_not_written_over_by_a_run_that_is_resumed(tmp_path):
+    options = SimpleNamespace(output=tmp_path, export=tmp_path, resume=True)
+    run_folder.check_folders(options)  # killed before its first checkpoint
+    (tmp_path / "model.weights.h5").touch()
+    with pytest.raises(ValueError, match="holds a model but no checkpoint to go on from"):
+        run_folder.check_folders(options)
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "epoch-0001-batch-00000000.npz").touch()
+    run_folder.check_folders(options)
 
 
 def run_quietly(code: str, *arguments: str) -> subprocess.CompletedProcess:
