@@ -116,11 +116,11 @@ def run(
     ours = [name for name in names if name.startswith(OURS)] or names[:1]
     rows: list[report.Row] = []
     for job in jobs:
-        _say(f"{job.preset}: building {', '.join(contestant.name for contestant in chosen)}")
+        say(f"{job.preset}: building {', '.join(contestant.name for contestant in chosen)}")
         with workers(chosen, job) as running:
             parameters = _wait(running)
             for measurement in measurements(job):
-                _say(f"{measurement.setting}: {arguments.rounds} rounds")
+                say(f"{measurement.setting}: {arguments.rounds} rounds")
                 for worker in running.values() if with_memory else ():
                     worker.watch_memory()
                 timings: Timings = interleave(running, measurement.work, rounds=arguments.rounds)
@@ -130,8 +130,30 @@ def run(
                 rows += report.rows(
                     measurement.setting, timings, measurement.tokens, parameters, ours, memory
                 )
+    conclude(arguments, report.table(rows), rows, left_out, start, load)
+    return rows
+
+
+def conclude(
+    arguments: argparse.Namespace,
+    table: str,
+    rows: Sequence[Any],
+    left_out: str,
+    start: float,
+    load: float | None,
+) -> None:
+    """Prints the table and the machine, and writes the JSON file if one is asked for.
+
+    Args:
+        arguments: Parsed flags of `parser`.
+        table: The rows in Markdown.
+        rows: Dataclasses.
+        left_out: What `choose` says of contestants that are not installed.
+        start: `time.perf_counter()` when the benchmark began.
+        load: `report.load_average()` then.
+    """
     about = report.machine(arguments.threads, load)
-    print(report.table(rows))
+    print(table)
     print(f"\n{report.describe(about)}")
     if arguments.json:
         content = {
@@ -142,15 +164,15 @@ def run(
             "rows": [dataclasses.asdict(row) for row in rows],
         }
         report.write_json(arguments.json, content)
-        _say(f"wrote {arguments.json}")
-    return rows
+        say(f"wrote {arguments.json}")
 
 
 def _wait(running: dict[str, Worker]) -> dict[str, int]:
     return {name: worker.wait_until_ready() for name, worker in running.items()}
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Tells what is going on, beside the table."""
     print(line, file=sys.stderr, flush=True)
 
 

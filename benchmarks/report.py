@@ -75,7 +75,7 @@ def rows(
             name=name,
             parameters=parameters[name],
             tokens_per_second=tokens / timings.median(name),
-            faster={one: _ratio(timings.ratios(one, name)) for one in ours},
+            faster={one: ratio(timings.ratios(one, name)) for one in ours},
             seconds=tuple(timings.seconds[name]),
             memory=(memory or {}).get(name),
         )
@@ -83,7 +83,8 @@ def rows(
     ]
 
 
-def _ratio(ratios: Sequence[float]) -> Ratio:
+def ratio(ratios: Sequence[float]) -> Ratio:
+    """The ratios of the rounds in one."""
     return Ratio(statistics.median(ratios), min(ratios), max(ratios))
 
 

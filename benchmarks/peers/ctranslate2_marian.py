@@ -41,9 +41,14 @@ class _Converter(ctranslate2.converters.TransformersConverter):
 
 
 class Decoding:
-    """`translate_batch` in float32 to exactly the wanted number of tokens."""
+    """`translate_batch` to exactly the wanted number of tokens.
 
-    def __init__(self, job: DecodingJob):
+    Args:
+        job: what is measured.
+        compute_type: precision of weights and products.
+    """
+
+    def __init__(self, job: DecodingJob, compute_type: str = "float32"):
         torch.set_num_threads(job.threads)
         self._job = job
         model = hugging_face_marian.build(
@@ -57,7 +62,7 @@ class Decoding:
             self._translator = ctranslate2.Translator(
                 str(converted),
                 device="cpu",
-                compute_type="float32",
+                compute_type=compute_type,
                 inter_threads=1,
                 intra_threads=job.threads,
             )

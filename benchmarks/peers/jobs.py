@@ -43,6 +43,7 @@ class EncoderSizes:
 
 ENCODER_PRESETS = {
     "quick": EncoderSizes(500, 32, 64, 2, 1),
+    "minilm": EncoderSizes(30522, 384, 1536, 12, 6),
     "base": EncoderSizes(30522, 768, 3072, 12, 12),
 }
 
