@@ -7,7 +7,7 @@ pictures, too.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import command_line
 import explain_models
@@ -34,13 +34,9 @@ from keras_transformer.inspection import (
 
 
 @dataclass
-class ExplainOptions:
-    """Explain parts of the Transformer, step by step."""
+class HandOptions:
+    """Computations by hand."""
 
-    topics: list[str] = field(default_factory=list, metadata={"nargs": "*"})
-    """What to explain; "all" is all that needs no model."""
-    page: str | None = None
-    """HTML file to write too, which needs nothing else."""
     numbers: dict[str, Any] | None = None
     """attention: a JSON object with x, a vector for each word, and perhaps the projections wq, wk,
     wv and the words, such as '{"x": [[1, 0], [0, 1]], "words": ["a", "dog"]}'."""
@@ -70,27 +66,16 @@ class ExplainOptions:
     """schedules: updates of the whole training."""
     seed: int = 0
     """variance, and shapes with random weights: of the random numbers."""
-    model: str | None = None
-    """shapes, contexts, neighbours: folder of a run, or a Hugging Face directory."""
-    family: Literal["transformer", "bert", "gpt"] = "transformer"
-    """shapes without --model: what is built, with random weights."""
-    preset: str | None = None
-    """shapes without --model: sizes of the model; the smallest preset by default."""
-    vocab_size: int | None = None
-    """shapes without --model: number of ids; as many as the characters of the texts need by
-    default."""
-    text: list[str] = field(default_factory=list, metadata={"nargs": "+"})
-    """shapes: the text. contexts: two or more texts with the word."""
-    target: str | None = None
-    """shapes of a translator: what its decoder is given; its own translation by default."""
-    word: str = "bank"
-    """contexts: the word; bank and 苹果 have texts of their own."""
-    words: list[str] = field(default_factory=list, metadata={"nargs": "+"})
-    """neighbours: the words."""
-    analogy: list[str] = field(default_factory=list, metadata={"nargs": 3})
-    """neighbours: three words a, b, c; what is to c as b is to a?"""
-    top: int = 8
-    """neighbours: how many of each."""
+
+
+@dataclass
+class ExplainOptions(explain_models.ModelOptions, HandOptions):
+    """Explain parts of the Transformer, step by step."""
+
+    topics: list[str] = field(default_factory=list, metadata={"nargs": "*"})
+    """What to explain; "all" is all that needs no model."""
+    page: str | None = None
+    """HTML file to write too, which needs nothing else."""
 
 
 def main() -> None:

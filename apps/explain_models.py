@@ -4,8 +4,9 @@ import dataclasses
 import itertools
 import json
 import warnings
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import gpt_start
 import keras
@@ -25,6 +26,34 @@ from keras_transformer.models import (
 )
 from keras_transformer.tasks import FillMask, Task, TextEmbedder, TextGenerator, Translator
 from keras_transformer.text import CharacterTokenizer
+
+
+@dataclass
+class ModelOptions:
+    """Models that are looked into."""
+
+    model: str | None = None
+    """shapes, contexts, neighbours: folder of a run, or a Hugging Face directory."""
+    family: Literal["transformer", "bert", "gpt"] = "transformer"
+    """shapes without --model: what is built, with random weights."""
+    preset: str | None = None
+    """shapes without --model: sizes of the model; the smallest preset by default."""
+    vocab_size: int | None = None
+    """shapes without --model: number of ids; as many as the characters of the texts need by
+    default."""
+    text: list[str] = field(default_factory=list, metadata={"nargs": "+"})
+    """shapes: the text. contexts: two or more texts with the word."""
+    target: str | None = None
+    """shapes of a translator: what its decoder is given; its own translation by default."""
+    word: str = "bank"
+    """contexts: the word; bank and 苹果 have texts of their own."""
+    words: list[str] = field(default_factory=list, metadata={"nargs": "+"})
+    """neighbours: the words."""
+    analogy: list[str] = field(default_factory=list, metadata={"nargs": 3})
+    """neighbours: three words a, b, c; what is to c as b is to a?"""
+    top: int = 8
+    """neighbours: how many of each."""
+
 
 TEXTS = {
     "transformer": ("她在吃一个绿苹果。", "She is eating a green apple."),

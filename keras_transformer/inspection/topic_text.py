@@ -86,7 +86,10 @@ def _table(matrix: Matrix, terminal: bool) -> Table:
     for i, is_number in enumerate(right):
         name = matrix.columns[i] if matrix.columns else ""
         table.add_column(
-            Text(name), justify="right" if is_number else "left", no_wrap=is_number or not terminal
+            Text(name),
+            justify="right" if is_number else "left",
+            no_wrap=is_number or not terminal,
+            overflow="fold",
         )
     for i, row in enumerate(cells):
         name = [Text(matrix.rows[i])] if matrix.rows else []

@@ -1,4 +1,4 @@
-"""Pictures of explanations, by matplotlib: heat maps, curves, and words as points."""
+"""Pictures of explanations, by matplotlib: curves, words as points, position encodings."""
 
 from __future__ import annotations
 
@@ -59,30 +59,6 @@ def as_svg(figure: Any) -> str:
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.S)
     text = re.sub(r' id="[\w.]+_\d+"', "", text)  # the same in every picture of a page
     return text.replace(_INK, "currentColor").strip()
-
-
-def heat_map(
-    values: np.ndarray, x_label: str, y_label: str, rows: Sequence[str] = (), symmetric: bool = True
-) -> Any:
-    """Numbers as colours: `[rows, columns]`, the first row on top."""
-    height = min(0.34 * len(values), 5.0) if rows else 3.6
-    figure, axes = _figure(7.4, max(height, 2.2))
-    largest = float(np.abs(values).max()) or 1.0
-    image = axes.imshow(
-        values,
-        cmap="RdBu_r" if symmetric else "Blues",
-        vmin=-largest if symmetric else 0.0,
-        vmax=largest,
-        aspect="auto",
-        interpolation="nearest",
-    )
-    axes.set_xlabel(x_label)
-    axes.set_ylabel(y_label)
-    if rows:
-        axes.set_yticks(range(len(rows)), rows)
-    bar = figure.colorbar(image, ax=axes, shrink=0.9)
-    bar.outline.set_visible(False)
-    return figure
 
 
 def curves(
@@ -167,7 +143,17 @@ def position_figure(length: int = 100, hidden_size: int = 128) -> Any:
     >>> position_figure(10, 8).axes[0].get_xlabel()
     'entry of the vector'
     """
-    return heat_map(sinusoidal_table(length, hidden_size), "entry of the vector", "position")
+    figure, axes = _figure(7.4, 3.6)
+    table = sinusoidal_table(length, hidden_size)
+    image = axes.imshow(
+        table, cmap="RdBu_r", vmin=-1.0, vmax=1.0, aspect="auto", interpolation="nearest"
+    )
+    axes.set_xlabel("entry of the vector")
+    axes.set_ylabel("position")
+    bar = figure.colorbar(image, ax=axes, shrink=0.9)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=_INK)
+    return figure
 
 
 def _cycle(count: int) -> list[str]:

@@ -67,7 +67,10 @@ def test_a_terminal_gets_tables_with_lines(monkeypatch):
     print_topic(SMALL, file)
     plain = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
     assert "╭" in plain and "│ x │ 1.5000 │ 0.0000 │" in plain
+    print_topic(Topic("T", "S", [Step("long", matrix=Matrix([["word_" * 30, "end"]]))]), file)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", file.getvalue())
     assert max(map(len, plain.splitlines())) <= 80
+    assert plain.count("word_") > 25 and "…" not in plain  # wrapped, not cut
 
 
 @pytest.mark.parametrize(
@@ -130,6 +133,7 @@ def test_a_page_holds_it_all_and_needs_nothing():
     assert {"苹果", "<s>", "1.5000", "Numbers", "Sums & more"} <= set(tags.texts)
     assert all(address.startswith(("#", "data:")) for address in tags.addresses)
     assert page.count("<svg") == 2 and "currentColor" in page and "#0a0b0c" not in page
+    assert "#000000" not in page and ">0.75</text>" in page  # nothing is black on dark
     assert "a_b + d<sub>k</sub>" in page  # names with a line below stay as they are
     ids = re.findall(r' id="([^"]+)"', page.split("<svg")[0])
     assert len(ids) == len(set(ids))
