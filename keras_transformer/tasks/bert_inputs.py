@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,17 +57,25 @@ class BertInputs:
         return self._batch([first, second])
 
     def reading(
-        self, texts: tf.Tensor, text_pairs: tf.Tensor | None, max_length: int
+        self,
+        texts: tf.Tensor,
+        text_pairs: tf.Tensor | None,
+        max_length: int,
+        tokenize: Callable[[tf.Tensor], tf.RaggedTensor] | None = None,
     ) -> BertReading:
-        """Texts `[batch]`, or pairs of them, cut to so many tokens, special ones included."""
+        """Texts `[batch]`, or pairs of them, cut to so many tokens, special ones included.
+
+        `tokenize` stands for the tokenizer's where it is given.
+        """
+        tokenize = tokenize or self.tokenizer.tokenize
         texts, too_long = beginnings(texts, most_bytes(max_length))
-        first = self.tokenizer.tokenize(texts)  # [batch, (tokens)]
+        first = tokenize(texts)  # [batch, (tokens)]
         if text_pairs is None:
             first, truncated = cut(first, max_length - 2)
             batch = self.single(first)
         else:
             text_pairs, also = beginnings(text_pairs, most_bytes(max_length))
-            second = self.tokenizer.tokenize(text_pairs)  # [batch, (tokens)]
+            second = tokenize(text_pairs)  # [batch, (tokens)]
             first, second, truncated = cut_pair(first, second, max_length - 3)
             batch, too_long = self.pair(first, second), too_long | also
         return BertReading(batch, tf.range(first.nrows()), too_long | truncated)

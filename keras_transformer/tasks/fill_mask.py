@@ -86,9 +86,9 @@ class FillMask(BertTask):
         return {"serving_default": self.serving_default}
 
     def reading(self, texts: tf.Tensor, text_pairs: tf.Tensor | None = None) -> BertReading:
-        """What the model is given of texts; of a pair, "[MASK]" is no mask."""
+        """What the model is given of texts, or of pairs of them as in pretraining."""
         if text_pairs is not None:
-            return super().reading(texts, text_pairs)
+            return self._inputs.reading(texts, text_pairs, self.max_length, self._tokenize)
         return self._around_the_mask(texts)[0]
 
     def _around_the_mask(self, text: tf.Tensor) -> tuple[BertReading, tf.Tensor, tf.Tensor]:

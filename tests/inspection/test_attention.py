@@ -81,6 +81,9 @@ def test_of_a_pair_each_token_says_its_text(berts):
     (shown,) = attention_of(berts["classifier"], ["the dog"], ["a cat"])
     assert [token.part for token in shown.maps["encoder"].keys] == [0, 0, 0, 0, 1, 1, 1]
     assert shown.text_pair == "a cat"
+    (masked,) = attention_of(berts["fill_mask"], ["the [MASK]"], ["a cat"])
+    assert texts_of(masked.maps["encoder"].keys)[:3] == ["[CLS]", "the", "[MASK]"]
+    assert masked.maps["encoder"].keys[2].special
 
 
 def test_of_a_long_context_each_window_can_be_seen(berts):
