@@ -5,13 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import browser  # noqa: F401  (a fixture)
 
 TESTS = Path(__file__).parents[1]
 for folder in (TESTS / "tasks", TESTS.parent / "apps"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-
-CHROMIUM = Path("/usr/bin/chromium")
 
 
 class Visit:
@@ -33,22 +32,8 @@ class Visit:
         assert self.complaints == []
 
 
-@pytest.fixture(scope="session")
-def browser():
-    """Headless Chromium; what needs it is skipped where it is not installed."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="playwright is not installed: pip install '.[browser]'"
-    )
-    if not CHROMIUM.is_file():
-        pytest.skip(f"{CHROMIUM} is not there: apt-get install chromium")
-    with playwright.sync_playwright() as running:
-        opened = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 @pytest.fixture
-def visit(browser):
+def visit(browser):  # noqa: F811
     """A function that opens a file in a new window of the browser."""
     contexts = []
 
