@@ -25,6 +25,10 @@ DATA_OPTIONS = (
 )
 
 
+REPORT_FILE = "report.json"
+"""What a training command writes beside its model."""
+
+
 @dataclass(frozen=True)
 class Provenance:
     """Where a model comes from; what its folder does not say is empty."""
@@ -39,6 +43,10 @@ class Provenance:
     """Of the packages that exported it."""
     commit: str | None = None
     """Of the code that exported it, where that is a git repository; "-dirty" marks changes."""
+    trained_commit: str | None = None
+    """Of the code that trained it, by the report of its run."""
+    trained_versions: dict[str, str] = field(default_factory=dict)
+    """Of the packages that trained it."""
     run: str | None = None
     """Its folder."""
     weights_sha256: str | None = None
@@ -78,8 +86,11 @@ def provenance(task: Task, run: str | os.PathLike[str] | None = None) -> Provena
         return Provenance(**found)
     run = Path(run)
     options = read_mapping(run / "options.yaml")
+    report = read_mapping(run / REPORT_FILE)
     return Provenance(
         **found,
+        trained_commit=report.get("commit"),
+        trained_versions=report.get("versions") or {},
         run=str(run),
         weights_sha256=_sha256(run / WEIGHTS_FILE),
         data={name: options[name] for name in DATA_OPTIONS if _says_something(options.get(name))},

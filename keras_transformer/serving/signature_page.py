@@ -149,6 +149,8 @@ def _provenance(found: Provenance) -> Iterator[str]:
         ("precision", found.precision),
         *((f"trained with `--{n.replace('_', '-')}`", value) for n, value in found.data.items()),
         *((f"result {name}", value) for name, value in found.scores.items()),
+        ("trained by commit", found.trained_commit),
+        *((f"trained with {name}", version) for name, version in found.trained_versions.items()),
         ("exported by commit", found.commit),
         *((f"exported with {name}", version) for name, version in found.versions.items()),
     ]

@@ -214,6 +214,8 @@ def run(tmp_path):
     (tmp_path / "results.json").write_text(json.dumps(results), encoding="utf-8")
     (tmp_path / "config.json").write_text('{"task": "TextClassifier", "max_length": 5}')
     (tmp_path / "model.weights.h5").write_bytes(b"weights")
+    report = {"commit": "0123abc-dirty", "versions": {"tensorflow": "2.20.0"}, "epochs": []}
+    (tmp_path / "report.json").write_text(json.dumps(report), encoding="utf-8")
     return tmp_path
 
 
@@ -225,6 +227,8 @@ def test_a_run_says_what_its_model_learned_from_and_how_well(run):
     assert found.scores == {"test.bleu.value": 34.5, "test.bleu.signature": "a|b"}
     assert found.config == {"max_length": 5}
     assert found.parameters == sum(np.size(weight) for weight in task.model.get_weights())
+    assert found.trained_commit == "0123abc-dirty"
+    assert found.trained_versions == {"tensorflow": "2.20.0"}
     assert found.weights_sha256 == hashlib.sha256(b"weights").hexdigest()
 
 
@@ -236,6 +240,8 @@ def test_the_page_tells_of_the_run(run):
     )
     assert r"| trained with `--dataset` | tsv:a\|b.tsv |" in page  # the cell is whole
     assert "| result test.bleu.value | 34.5 |" in page
+    assert "| trained by commit | 0123abc-dirty |" in page
+    assert "| trained with tensorflow | 2.20.0 |" in page
     assert f"| exported with tensorflow | {tf.__version__} |" in page
     assert f"| exported with keras_transformer | {keras_transformer.__version__} |" in page
     assert "| precision | float32 |" in page
@@ -248,6 +254,7 @@ def test_what_a_folder_does_not_say_is_said_to_be_unknown():
     page = page_of("classifier")
     assert "What it was trained on is not known" in page
     assert "result" not in sections(page)["Where it comes from"]
+    assert "trained by commit" not in page
 
 
 @pytest.mark.parametrize(
@@ -256,6 +263,7 @@ def test_what_a_folder_does_not_say_is_said_to_be_unknown():
         ("results.json", '{"test": ', "results.json cannot be read"),
         ("results.json", "[1]", "results.json must hold named values, not a list"),
         ("options.yaml", "a: [", "options.yaml cannot be read"),
+        ("report.json", "[]", "report.json must hold named values, not a list"),
     ],
 )
 def test_a_damaged_file_of_a_run_is_refused_by_name(run, file, text, words):
