@@ -233,6 +233,7 @@ def answer(page, expected):
     return box.input_value()
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_a_text_is_translated_with_a_map_of_what_was_looked_at(shown):
     model = RunModel("test", make("translator"))
@@ -252,6 +253,7 @@ def test_a_text_is_translated_with_a_map_of_what_was_looked_at(shown):
         assert page.title() == "Translation"
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_a_served_translator_is_asked_over_the_network(shown):
     task = make("translator")
@@ -270,6 +272,7 @@ def test_a_served_translator_is_asked_over_the_network(shown):
         assert "nobody listens there" in page.inner_text(".toast-body.error")
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_an_answer_is_marked_in_its_context(shown):
     model = RunModel("test", make("answerer"))
@@ -283,6 +286,7 @@ def test_an_answer_is_marked_in_its_context(shown):
         assert page.locator("#attention tbody tr").count() == 1
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_words_are_coloured_by_their_tags(shown):
     from playground_views.tagging import parts
@@ -298,6 +302,7 @@ def test_words_are_coloured_by_their_tags(shown):
         assert page.inner_text("#coloured .marked").startswith(TEXT[:3])
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_a_mask_is_filled(shown):
     model = RunModel("test", make("fill_mask"))
@@ -311,6 +316,7 @@ def test_a_mask_is_filled(shown):
         assert "There is no [MASK] in the text" in page.inner_text(".toast-body.error")
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_labels_and_likeness_are_shown(shown):
     with shown(RunModel("test", make("classifier"))) as page:
@@ -324,6 +330,7 @@ def test_labels_and_likeness_are_shown(shown):
         assert len(cells) == 9 and cells[0] == cells[1] == "1.00"
 
 
+@pytest.mark.browser
 @pytest.mark.slow
 def test_a_text_is_written_piece_by_piece(shown):
     model = RunModel("test", make("characters"))
