@@ -11,7 +11,6 @@ from typing import Any, Literal, Self
 import tensorflow as tf
 
 from keras_transformer.checks import check_whole
-from keras_transformer.generation import Stops
 from keras_transformer.models import Gpt, GptConfig
 from keras_transformer.tasks.answer_rows import text_scores
 from keras_transformer.tasks.answers import Generation, TextScore, WrittenIds
@@ -24,7 +23,6 @@ from keras_transformer.tasks.generation_search import (
     FINISH_REASONS,
     Found,
     GenerationSearch,
-    Progress,
 )
 from keras_transformer.tasks.graph_function import graph_function
 from keras_transformer.tasks.requests import plain, same_rows
@@ -35,6 +33,7 @@ from keras_transformer.tasks.text_scoring import TextScoring
 from keras_transformer.tasks.text_stream import TextStream
 from keras_transformer.tasks.texts import as_texts
 from keras_transformer.tasks.token_spelling import TokenSpelling
+from keras_transformer.tasks.token_writer import TokenWriter
 from keras_transformer.text import Tokenizer, load_tokenizer
 
 
@@ -86,7 +85,7 @@ class TextGenerator(Task):
         self._spelling = TokenSpelling.of(tokenizer)
         self._scoring = TextScoring(model, tokenizer, self.start_id)
         self._jit_compile = False  # of the signatures
-        self._functions: dict[tuple[Any, ...], tf.types.experimental.PolymorphicFunction] = {}
+        self._functions: dict[tuple[int, bool], tf.types.experimental.PolymorphicFunction] = {}
         prompt = tf.TensorSpec([None], tf.string, name="prompt")
         specs = [getattr(RowOptions.specs(), name) for name in SERVED_OPTIONS]
         self.serving_default = graph_function(self._serve, input_signature=[prompt])
@@ -224,42 +223,17 @@ class TextGenerator(Task):
             ValueError: for options out of range or unknown.
         """
         options = self.options.changed(**changes)
-        search = self._search(options.beam_size)
-        tokens, lengths, cut = search.prompt_tokens(as_texts([prompt], "prompts"))
-        room = int(search.window.room(lengths)[0])
-        rows = _row_options(options, 1).within_range()
-        wanted, read = int(rows.max_new_tokens[0]), int(lengths[0])
-        if wanted <= 0:
-            return WrittenIds(tokens[0].numpy().tolist(), [], bool(cut[0]))
-        rows = rows._replace(max_new_tokens=tf.constant([min(wanted, room)]))
-        progress = self._finish(options.beam_size)(
-            tokens, lengths, rows, self._stops(options.stop).transitions
-        )
-        length = int(progress.lengths[0])
-        ids = progress.tokens[0].numpy().tolist()
-        full = wanted > room and length - read == room
-        return WrittenIds(ids[:read], ids[read:length], bool(cut[0]) or full)
-
-    def _finish(self, beam_size: int) -> tf.types.experimental.PolymorphicFunction:
-        """Tokens of prompts, options and stop strings to the texts' tokens."""
-
-        def finish(
-            tokens: tf.Tensor, lengths: tf.Tensor, options: RowOptions, transitions: tf.Tensor
-        ) -> Progress:
-            search = self._search(beam_size)
-            return search.finish(
-                search.begin(tokens, lengths, options), options, Stops(transitions)
-            )
-
-        if ("finish", beam_size) not in self._functions:
-            specs = [tf.TensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int32)]
-            specs += [RowOptions.specs(), tf.TensorSpec([None, None], tf.int32)]
-            self._functions["finish", beam_size] = graph_function(finish, input_signature=specs)
-        return self._functions["finish", beam_size]
+        texts = as_texts([prompt], "prompts")
+        write = self._token_writer(options.beam_size)
+        return write(texts, _row_options(options, 1), self._stops(options.stop).transitions)
 
     @cached_property
     def _text_stream(self) -> TextStream:
         return TextStream(self._search(1))
+
+    @cached_property
+    def _token_writer(self) -> Callable[[int], TokenWriter]:
+        return lru_cache(lambda beam_size: TokenWriter(self._search(beam_size)))
 
     def _search(self, beam_size: int, jit_compile: bool | None = None) -> GenerationSearch:
         jit_compile = self._jit_compile if jit_compile is None else jit_compile

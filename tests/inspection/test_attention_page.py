@@ -15,8 +15,15 @@ import small_berts
 import small_generators
 from inspection import made_up_attention as made_up
 
-from keras_transformer.inspection import Token, attention_page, write_attention_page
+from keras_transformer.checkpoints import save_byte_level_bpe, save_huggingface
+from keras_transformer.inspection import (
+    Token,
+    attention_of,
+    attention_page,
+    write_attention_page,
+)
 from keras_transformer.inspection.attention_page import packed_weights
+from keras_transformer.layers import capture_attention
 
 TRANSLATION = made_up.translation(["这", "是", "苹果"], ["␣This", "␣</script><b>is</b>", "␣an"])
 
@@ -120,3 +127,29 @@ def test_the_command_shows_a_prompt_of_two_texts(tmp_path, monkeypatch):
     texts = data_of(page.read_text("utf-8"))["texts"]
     assert [text["text"] for text in texts] == ["a cat", "a dog"]
     assert [token[0] for token in texts[1]["maps"][0]["keys"]] == ["</s>", *"a␣dog"]
+
+
+def test_a_hugging_face_directory_of_bert_needs_no_head(tmp_path):
+    bert = small_berts.make("embedder").model.bert
+    save_huggingface(bert, tmp_path)
+    (tmp_path / "vocab.txt").write_text("".join(f"{t}\n" for t in small_berts.VOCABULARY), "utf-8")
+    task = app.open_task(str(tmp_path))
+    (shown,) = attention_of(task, ["the [MASK] runs"], ["a dog"])
+    part = shown.maps["encoder"]
+    assert [token.text for token in part.keys][:4] == ["[CLS]", "the", "[MASK]", "runs"]
+    ids = [task.tokenizer.token_to_id(token.text) for token in part.keys]
+    with capture_attention() as weights:
+        parts = np.array([[token.part for token in part.keys]])
+        bert({"token_ids": np.array([ids]), "segment_ids": parts})
+    np.testing.assert_allclose(part.weights, [w[0] for w in weights.values()], atol=1e-6)
+
+
+def test_a_hugging_face_directory_of_gpt2_goes_on_from_prompts(tmp_path):
+    generator = small_generators.generator("byte_pairs")
+    save_huggingface(generator.model, tmp_path)
+    save_byte_level_bpe(generator.tokenizer, tmp_path)
+    task = app.open_task(str(tmp_path))
+    (shown,), (same,) = (attention_of(t, ["a cat"], max_new_tokens=0) for t in (task, generator))
+    found, expected = shown.maps["decoder"], same.maps["decoder"]
+    assert found.queries == expected.queries and found.queries[0].text == "<|endoftext|>"
+    np.testing.assert_allclose(found.weights, expected.weights, atol=1e-6)
