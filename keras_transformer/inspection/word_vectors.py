@@ -91,8 +91,10 @@ def vectors_in_context(task: Task, word: str, text: str) -> tuple[list[int], np.
         if isinstance(call.layer, TransformerBlock) and call.callers[-1] is stack.layer
     ]
     layers[-1] = stack.output
-    hidden = np.stack([ops.convert_to_numpy(layer)[0] for layer in layers])  # [layers, length, d]
-    return ids[covers].tolist(), hidden[:, covers + shift].mean(axis=1).astype("float32")
+    hidden = np.stack(
+        [ops.convert_to_numpy(layer)[0].astype("float32") for layer in layers]
+    )  # [layers, length, hidden_size]
+    return ids[covers].tolist(), hidden[:, covers + shift].mean(axis=1)
 
 
 def cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:
