@@ -17,7 +17,9 @@ ROWS = [
     for title, section in SECTIONS.items()
     for n, row in enumerate(re.findall(r"^\|.*\|$", section, re.M)[2:], start=1)
 ]
-OURS = re.compile(r"^(?:checkpoints|data|generation|layers|models|serving|tasks|text|training)\.")
+OURS = re.compile(
+    r"^(?:checkpoints|data|generation|inspection|layers|models|serving|tasks|text|training)\."
+)
 NAME = re.compile(r"(?P<name>[\w.]+)(?:\((?P<arguments>.*)\))?")
 
 
