@@ -16,9 +16,9 @@ from finetune_classify import Classify
 from finetune_qa import AnswerQuestions
 from finetune_tag import Tag
 from run_folder import check_folders, write_json
+from waiting import check, waiting
 
 from keras_transformer.inspection.training_report import TrainingReport
-from keras_transformer.serving import export_for_serving
 from keras_transformer.training import ScoreCallback, adamw, updates_made
 
 TASKS = {"classify": Classify, "tag": Tag, "qa": AnswerQuestions}
@@ -35,7 +35,7 @@ def train_and_export(options: BertFinetuneOptions, report: TrainingReport) -> No
     """Everything from the data to the SavedModel."""
     recipe = TASKS[options.task](options)
     for split, data in recipe.splits.items():
-        print(counts := data.check(), flush=True)
+        print(counts := check(data), flush=True)
         report.add_data(split, counts)
     bert, tokenizer = start(options, recipe.texts)
     model = recipe.model(bert)
@@ -45,13 +45,15 @@ def train_and_export(options: BertFinetuneOptions, report: TrainingReport) -> No
     history = fit(options, recipe, task, report)
     task.save(options.output)
 
-    scores = {split: recipe.score(task, split) for split in ("valid", "test")}
-    for split, found in scores.items():
+    scores = {}
+    for split in ("valid", "test"):
+        with waiting(f"Scoring the {split} data"):
+            scores[split] = found = recipe.score(task, split)
         print(f"{split.capitalize()}: {found}", flush=True)
     found = {split: score._asdict() for split, score in scores.items()}
     results = found | {"updates": updates_made(model), "history": history}
     write_json(results, Path(options.output, "results.json"))
-    exported = export_for_serving(task, options.export, run=options.output)
+    exported = training_run.export(task, options)
     report.finish(found, show(recipe.samples(task)))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
@@ -69,8 +71,9 @@ def fit(
     options: BertFinetuneOptions, recipe, task, report: TrainingReport
 ) -> list[tuple[int, float]]:
     """Trains, and leaves the best weights in the model; gives the validation scores by epoch."""
-    batches = recipe.batches("train", task.tokenizer)
-    valid_batches = recipe.batches("valid", task.tokenizer)
+    with waiting("Tokenising"):
+        batches = recipe.batches("train", task.tokenizer)
+        valid_batches = recipe.batches("valid", task.tokenizer)
     print(batches.report, flush=True)
     report.add_data("train", batches.report)
     total = options.max_steps or options.epochs * batches.count_batches()
@@ -89,7 +92,8 @@ def fit(
     )
 
     def valid_score(_: keras.Model) -> float:
-        return getattr(recipe.score(task, "valid"), recipe.measure)
+        with waiting("Scoring"):
+            return getattr(recipe.score(task, "valid"), recipe.measure)
 
     scoring = ScoreCallback(
         valid_score,

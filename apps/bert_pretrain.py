@@ -15,6 +15,7 @@ import training_run
 from bert_pretrain_options import BertPretrainOptions
 from bert_start import start
 from run_folder import check_folders, write_json
+from waiting import check, waiting
 
 from keras_transformer.data import (
     ExampleBatches,
@@ -27,7 +28,6 @@ from keras_transformer.data import (
 )
 from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
-from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import FillMask
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
@@ -54,10 +54,13 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     """Everything from the texts to the SavedModel."""
     texts = load_texts(options)
     for split, documents in texts.items():
-        print(counts := documents.check(), flush=True)
+        print(counts := check(documents), flush=True)
         report.add_data(split, counts)
     bert, tokenizer = start(options, texts["train"].sentences)
-    batches = {split: make_batches(options, texts[split], tokenizer, split) for split in texts}
+    batches = {}
+    for split, documents in texts.items():
+        with waiting(f"Tokenising {documents.name}"):
+            batches[split] = make_batches(options, documents, tokenizer, split)
     print(batches["train"].report, flush=True)
     report.add_data("train", batches["train"].report)
     model = compiled(options, bert, batches["train"].count_batches())
@@ -70,7 +73,7 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     scores = score(model, batches["test"], frequencies)
     results = scores | {"updates": updates_made(model)}
     write_json(results, Path(options.output, "results.json"))
-    exported = export_for_serving(fill_mask, options.export, run=options.output)
+    exported = training_run.export(fill_mask, options)
     report.finish(scores, show_guesses(fill_mask, texts["test"]))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
@@ -156,7 +159,8 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
 
 def token_frequencies(train: ExampleBatches, vocab_size: int) -> np.ndarray:
     """Share of each token among the masked ones of training, add-one smoothed: [vocab_size]."""
-    tokens, _ = labels_of(islice(train.batches(), COUNTED_BATCHES))
+    with waiting("Counting tokens", total=min(COUNTED_BATCHES, train.count_batches())) as bar:
+        tokens, _ = labels_of(bar.count(islice(train.batches(), COUNTED_BATCHES)))
     counts = np.bincount(tokens, minlength=vocab_size) + 1.0
     return counts / counts.sum()
 
@@ -172,7 +176,10 @@ def begin_with(frequencies: np.ndarray, model: keras.Model) -> None:
 def score(model: keras.Model, test: ExampleBatches, frequencies: np.ndarray) -> dict[str, float]:
     """What the model guesses of the test texts, beside what counting tokens would."""
     tokens, follows = labels_of(test.batches())
-    found = model.evaluate(test.dataset, verbose=0, return_dict=True)
+    with waiting("Scoring", total=test.count_batches()) as bar:
+        found = model.evaluate(
+            test.dataset, verbose=0, return_dict=True, callbacks=[bar.callback()]
+        )
     both = isinstance(model, BertPretraining)
     loss = found["masked_tokens_token_loss" if both else "token_loss"]
     results = {

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pretrained
+from waiting import waiting
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.models import Bert, BertConfig
@@ -39,7 +40,10 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> tuple[Bert, Token
                 f"takes, {most}."
             )
     else:
-        tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size, options.lowercase)
+        with waiting("Learning the tokenizer") as bar:
+            tokenizer = new_tokenizer(
+                options.tokenizer, bar.count(texts()), options.vocab_size, options.lowercase
+            )
         bert = new_encoder(options.preset, tokenizer, options.max_length, options.model)
     tokenizer.save(folder)
     pretrained.write_start(

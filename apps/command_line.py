@@ -92,7 +92,7 @@ def run(main: Callable[[], None]) -> None:
     except BrokenPipeError:
         # The reader of our output is gone, as with `| head`.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, ImportError) as error:  # the last: an extra is not installed
         if quiet_start.DEBUG in sys.argv:
             raise
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keras_transformer.inspection.report_comparison import Comparison
-from keras_transformer.inspection.report_page import in_words
+from keras_transformer.inspection.report_tables import in_words
 from keras_transformer.text.files import check_can_be_made, write_atomically
 
 WIDE = 1000  # columns of a table that no terminal cuts
@@ -33,13 +33,14 @@ class CompareOptions:
 def main() -> None:
     options = command_line.parse(CompareOptions, __doc__, positional="runs")
     comparison = Comparison(options.runs)
+    page = None if options.page is None else Path(options.page)
+    if page is not None:
+        check_can_be_made(page.parent, f"--page {page} cannot be written")
     console = Console()
     if not console.is_terminal:
         console.width = WIDE
     console.print(text_table(comparison))
-    if options.page is not None:
-        page = Path(options.page)
-        check_can_be_made(page.parent, f"--page {page} cannot be written")
+    if page is not None:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(page, comparison.page().encode())
         print(f"Page: {page}")

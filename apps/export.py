@@ -3,6 +3,7 @@
 import command_line
 import pretrained
 from export_options import ExportOptions
+from waiting import waiting
 
 from keras_transformer.serving import export_for_serving
 from keras_transformer.serving.saved_signatures import saved_signatures
@@ -18,17 +19,18 @@ def main() -> None:
             f"{options.model} is a Hugging Face directory, which says nothing of a task: train "
             "from it (--init), or load it by keras_transformer.checkpoints and save a task."
         )
-    task = Task.load(options.model)
-    exported = export_for_serving(
-        task,
-        options.export,
-        options.version,
-        signatures=options.signatures,
-        xla=options.xla,
-        warmup=options.warmup,
-        xla_warmup=options.xla_warmup,
-        run=options.model,
-    )
+    with waiting(f"Exporting {options.model}"):
+        task = Task.load(options.model)
+        exported = export_for_serving(
+            task,
+            options.export,
+            options.version,
+            signatures=options.signatures,
+            xla=options.xla,
+            warmup=options.warmup,
+            xla_warmup=options.xla_warmup,
+            run=options.model,
+        )
     signatures = saved_signatures(exported)
     print(f"{type(task).__name__}: {', '.join(signature.name for signature in signatures)}")
     if options.warmup:

@@ -4,6 +4,7 @@ import textwrap
 from itertools import islice
 
 from gpt_train_options import GptTrainOptions
+from waiting import waiting
 
 from keras_transformer.data import TextDocuments, TextPairs
 from keras_transformer.inspection.training_report import TrainingReport
@@ -61,7 +62,8 @@ def show(text: str) -> None:
 def score_completions(generator: TextGenerator, pairs: TextPairs) -> dict[str, int]:
     """How many of the first prompts go on with exactly the right completion."""
     asked = list(islice(pairs, MOST_PROMPTS))
-    found = generator([prompt for prompt, _ in asked])
+    with waiting("Completing prompts"):
+        found = generator([prompt for prompt, _ in asked])
     right = sum(
         text.strip() == completion.strip()
         for text, (_, completion) in zip(found, asked, strict=True)

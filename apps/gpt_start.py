@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pretrained
+from waiting import waiting
 
 from keras_transformer.checkpoints import load_byte_level_bpe, load_huggingface, load_sentencepiece
 from keras_transformer.models import Gpt, GptConfig
@@ -53,7 +54,8 @@ def start(options: Any, texts: Callable[[], Iterable[str]]) -> Start:
     if options.init is not None:
         found = load_pretrained(options.init, options.precision)
     else:
-        tokenizer = new_tokenizer(options.tokenizer, texts(), options.vocab_size)
+        with waiting("Learning the tokenizer") as bar:
+            tokenizer = new_tokenizer(options.tokenizer, bar.count(texts()), options.vocab_size)
         found = Start(new_model(options, tokenizer), tokenizer, tokenizer.eos_id)
     config = found.model.config
     if options.block_size is not None and options.block_size > config.max_position_embeddings:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from gpt_train_options import GptTrainOptions
+from waiting import check
 
 from keras_transformer.data import (
     BlockBatches,
@@ -109,7 +110,7 @@ def hold_out_last(pairs: TextPairs, share: float) -> dict[str, TextPairs]:
 
 def counts(data: TextDocuments | TextPairs) -> str:
     """What is there to learn from, in words; reads it once, and refuses data with nothing in it."""
-    report = data.check()
+    report = check(data)
     if isinstance(data, TextPairs):
         return str(report)
     kept = report.documents

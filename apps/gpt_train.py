@@ -18,6 +18,7 @@ import training_run
 from gpt_sections import Sections
 from gpt_train_options import GptTrainOptions
 from run_folder import check_folders, check_unchanged, write_json
+from waiting import waiting
 
 from keras_transformer.data import (
     BlockBatches,
@@ -28,7 +29,6 @@ from keras_transformer.data import (
 )
 from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Gpt
-from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TextGenerator
 from keras_transformer.text import (
     ByteLevelBPETokenizer,
@@ -118,7 +118,7 @@ def train_and_export(options: GptTrainOptions, report: TrainingReport) -> None:
         found["completions"] = gpt_samples.score_completions(generator, data["valid"])
     results = found | {"updates": updates_made(model), "history": history}
     write_json(results, Path(options.output, "results.json"))
-    exported = export_for_serving(generator, options.export, run=options.output)
+    exported = training_run.export(generator, options)
     report.finish(found, gpt_samples.show_texts(generator, data["valid"], options))
     print(f"Run: {options.output}\nSavedModel: {exported}")
 
@@ -134,19 +134,19 @@ def prepare(options: GptTrainOptions) -> tuple[TextGenerator, Data, Batches]:
     if options.prompts is None and options.packing == "stream":
         start_id = tokenizer.eos_id  # what a text begins after in a stream
     generator = TextGenerator(model, tokenizer, options.generation(), start_id)
-    batches = {
-        split: gpt_texts.make_batches(
-            options,
-            part,
-            tokenizer,
-            block_size=gpt_start.block_size(options, model),
-            start_id=start_id,
-            training=split == "train",
-        )
-        for split, part in data.items()
-    }
-    for part in batches.values():
-        print(part.report, flush=True)
+    batches = {}
+    for split, part in data.items():
+        with waiting(f"Tokenising {part.name}"):
+            batches[split] = gpt_texts.make_batches(
+                options,
+                part,
+                tokenizer,
+                block_size=gpt_start.block_size(options, model),
+                start_id=start_id,
+                training=split == "train",
+            )
+            report = batches[split].report
+        print(report, flush=True)
     return generator, data, batches
 
 
@@ -255,7 +255,10 @@ def fit(
 
 def evaluate(model: Gpt, batches: BlockBatches | ExampleBatches) -> Scores:
     """The model's scores on all tokens, each of which counts alike."""
-    found = model.evaluate(batches.dataset, verbose=0, return_dict=True)
+    with waiting("Scoring", total=batches.count_batches()) as bar:
+        found = model.evaluate(
+            batches.dataset, verbose=0, return_dict=True, callbacks=[bar.callback()]
+        )
     loss, report = found["token_loss"], batches.report
     is_text = isinstance(batches, BlockBatches)
     return Scores(

@@ -19,9 +19,12 @@ import command_line
 import keras
 import tensorflow as tf
 from run_folder import only_training_in, write_json
+from waiting import CONSOLE, waiting
 
 from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import recompute_layers
+from keras_transformer.serving import export_for_serving
+from keras_transformer.tasks import Task
 from keras_transformer.training import (
     AccumulatedGradients,
     CosineSchedule,
@@ -189,7 +192,7 @@ def fit(
                 Throughput(),
                 *scorers,
                 keras.callbacks.TensorBoard(str(run / "tensorboard")),
-                TrainingProgress(limits=tuple(limits)),
+                TrainingProgress(limits=tuple(limits), console=CONSOLE),
                 history,
                 report.callback(),
                 StopOnDivergence(checkpoint),
@@ -230,6 +233,12 @@ def _leave(stop: StopOnSignal, sentence: str, report: TrainingReport) -> NoRetur
         raise SystemExit(sentence)
     print(sentence, file=sys.stderr)
     raise SystemExit(0)
+
+
+def export(task: Task, options: Any) -> Path:
+    """Exports what was trained, with its page of signatures."""
+    with waiting("Exporting"):
+        return export_for_serving(task, options.export, run=options.output)
 
 
 def scores_by_epoch(scoring: ScoreCallback) -> list[tuple[int, float]]:

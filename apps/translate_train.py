@@ -4,7 +4,7 @@ Without arguments it learns Chinese-English from sentences that come with the pa
 """
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +13,11 @@ import keras
 import training_run
 from run_folder import check_folders, write_json
 from translate_options import TranslateTrainOptions
+from waiting import check, waiting
 
 from keras_transformer.data import TextPairs, TranslationBatches, load_pairs
 from keras_transformer.inspection.training_report import TrainingReport
 from keras_transformer.models import Transformer, TransformerConfig
-from keras_transformer.serving import export_for_serving
 from keras_transformer.tasks import TranslationOptions, Translator
 from keras_transformer.tasks.text_scores import text_score
 from keras_transformer.text import (
@@ -49,7 +49,7 @@ def train_and_export(options: TranslateTrainOptions, report: TrainingReport) -> 
     run = Path(options.output)
     train, valid, test = load_splits(options)
     for split, pairs in (("train", train), ("valid", valid), ("test", test)):
-        print(counts := pairs.check(), flush=True)
+        print(counts := check(pairs), flush=True)
         report.add_data(split, counts)
     source_tokenizer, target_tokenizer = tokenizers(options, train, run)
     model = build_model(options, source_tokenizer, target_tokenizer)
@@ -71,7 +71,7 @@ def train_and_export(options: TranslateTrainOptions, report: TrainingReport) -> 
     scores = score(translator, test, options)
     results = scores | {"updates": updates_made(model), "history": history}
     write_json(results, run / "results.json")
-    exported = export_for_serving(translator, options.export, run=run)
+    exported = training_run.export(translator, options)
     report.finish(scores, show_samples(translator, test))
     print(f"Run: {run}\nSavedModel: {exported}")
 
@@ -126,7 +126,8 @@ def tokenizers(
     found = []
     for name, sides in zip(names, texts, strict=True):
         if not options.resume:
-            train_tokenizer(options, sides()).save(run / name)
+            with waiting(f"Learning the {name.replace('_', ' ')}") as bar:
+                train_tokenizer(options, bar.count(sides())).save(run / name)
         found.append(load_tokenizer(run / name))
         print(f"Vocabulary of the {name}: {found[-1].vocab_size:,} ids")
     return found[0], found[-1]
@@ -137,7 +138,7 @@ def both_sides(pairs: TextPairs) -> Iterator[str]:
     return itertools.chain.from_iterable(pairs)
 
 
-def train_tokenizer(options: TranslateTrainOptions, texts: Iterator[str]) -> Tokenizer:
+def train_tokenizer(options: TranslateTrainOptions, texts: Iterable[str]) -> Tokenizer:
     """Learns a vocabulary."""
     if options.tokenizer == "char":
         return CharacterTokenizer.train(texts, vocab_size=options.vocab_size)
@@ -202,6 +203,8 @@ def fit(
     valid_batches = TranslationBatches(
         valid, *tokenizer_pair, **lengths, overlong="truncate", training=False
     )
+    with waiting("Tokenising the training texts"):
+        batches.count_batches()
     print(batches.report, flush=True)
     report.add_data("train", batches.report)
 
@@ -210,7 +213,8 @@ def fit(
     text_score(options.metric, references, references, options.bleu_tokenize)
 
     def valid_score(_: keras.Model) -> float:
-        found = [t.texts[0] for t in in_parts(translator.translate, sources, beam_size=1)]
+        translations = in_parts(translator.translate, sources, "Scoring", beam_size=1)
+        found = [translation.texts[0] for translation in translations]
         return text_score(options.metric, found, references, options.bleu_tokenize).value
 
     scoring = ScoreCallback(
@@ -224,10 +228,14 @@ def fit(
     return training_run.scores_by_epoch(scoring)
 
 
-def in_parts(translate: Callable[..., list], texts: list[str], **options: Any) -> list:
+def in_parts(translate: Callable[..., list], texts: list[str], what: str, **options: Any) -> list:
     """Translations of all texts. Between two parts of them Ctrl-C is heard."""
-    parts = (texts[first : first + PART] for first in range(0, len(texts), PART))
-    return [found for part in parts for found in translate(part, **options)]
+    found = []
+    with waiting(what, total=len(texts)) as bar:
+        for first in range(0, len(texts), PART):
+            found += translate(texts[first : first + PART], **options)
+            bar.advance(len(found) - first)
+    return found
 
 
 def score(
@@ -235,7 +243,7 @@ def score(
 ) -> dict[str, object]:
     """Translates the test texts with beam search and prints the scores."""
     sources, references = (list(side) for side in zip(*test, strict=True))
-    translations = in_parts(translator, sources)
+    translations = in_parts(translator, sources, "Translating the test texts")
     scores = {}
     for metric in dict.fromkeys(["bleu", "chrf", options.metric]):
         result = text_score(metric, translations, references, options.bleu_tokenize)

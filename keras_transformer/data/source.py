@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
@@ -25,14 +25,17 @@ class CountedSource(Generic[Item, Report]):
     def __iter__(self) -> Iterator[Item]:
         raise NotImplementedError
 
-    def check(self) -> Report:
+    def check(self, watch: Callable[[Iterable[Item]], Iterable[Item]] = iter) -> Report:
         """Reads everything once and returns the counts.
+
+        Args:
+            watch: what the items go through, which gives them all: a progress bar, for instance.
 
         Raises:
             ValueError: the source is not what it should be (file, place and reason are named), or
                 nothing is left of it.
         """
-        for _ in self:
+        for _ in watch(self):
             pass
         if not self._report.kept:
             raise ValueError(f"{self._report}; there is nothing to work with.")

@@ -9,6 +9,7 @@ from keras_transformer.inspection.attention_figures import (
 )
 from keras_transformer.inspection.attention_page import attention_page, write_attention_page
 from keras_transformer.inspection.layer_calls import LayerCall, record_calls
+from keras_transformer.inspection.report_comparison import Comparison
 from keras_transformer.inspection.token_labels import Token
 from keras_transformer.inspection.topic import Matrix, Step, Topic
 from keras_transformer.inspection.topic_page import topics_page, write_topics_page
@@ -26,16 +27,19 @@ from keras_transformer.inspection.trace_softmax import (
     variance_topic,
 )
 from keras_transformer.inspection.trace_vectors import contexts_topic, neighbours_topic
+from keras_transformer.inspection.training_report import TrainingReport, read_report
 
 __all__ = [
     "ATTENTION_EXAMPLES",
     "AttentionMap",
+    "Comparison",
     "LayerCall",
     "Matrix",
     "Step",
     "TextAttention",
     "Token",
     "Topic",
+    "TrainingReport",
     "activations_topic",
     "attention_of",
     "attention_page",
@@ -52,6 +56,7 @@ __all__ = [
     "position_figure",
     "positions_topic",
     "print_topic",
+    "read_report",
     "record_calls",
     "scaling_topic",
     "schedules_topic",

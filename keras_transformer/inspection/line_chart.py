@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
+FEW = 30  # points that are drawn as such
 COLOURS = 6  # that a page has to tell curves apart
 WIDTH, HEIGHT = 520, 250
 LEFT, RIGHT, TOP, BOTTOM = 58, 14, 12, 34  # room around the curves
@@ -91,14 +92,20 @@ class Line:
 
 
 def line_chart(
-    title: str, lines: Sequence[Line], x_name: str = "updates", from_zero: bool = False
+    title: str,
+    lines: Sequence[Line],
+    x_name: str = "updates",
+    *,
+    x_last: float | None = None,
+    from_zero: bool = False,
 ) -> str:
     """Curves over a common axis, as HTML for a page with this module's `STYLE` and `SCRIPT`.
 
     Args:
         title: what is drawn.
         lines: the curves.
-        x_name: what the axis counts.
+        x_name: what the axis counts, from 0.
+        x_last: where it ends, as in other charts beside this one; with the last point by default.
         from_zero: let the values' axis begin at 0, so that heights can be compared.
 
     Points whose value is not finite are left out. Without any point there is no chart: "".
@@ -111,11 +118,12 @@ def line_chart(
     lines = [line for line in lines if line.x]
     if not lines:
         return ""
-    x_ticks = ticks(min(line.x[0] for line in lines), max(line.x[-1] for line in lines), 6)
+    x_last = max(x_last or 0.0, *(line.x[-1] for line in lines))
+    x_ticks = [value for value in ticks(0.0, x_last, 6) if value <= x_last]
     lowest, highest = min(min(line.y) for line in lines), max(max(line.y) for line in lines)
     y_ticks = ticks(min(lowest, 0.0) if from_zero else lowest, highest, 5)
-    across = _scale(x_ticks, [line.x for line in lines], LEFT, WIDTH - RIGHT)
-    up = _scale(y_ticks, [line.y for line in lines], HEIGHT - BOTTOM, TOP)
+    across = _scale(0.0, x_last or 1.0, LEFT, WIDTH - RIGHT)
+    up = _scale(min(y_ticks[0], lowest), max(y_ticks[-1], highest), HEIGHT - BOTTOM, TOP)
     parts = []
     for value in y_ticks:
         y = f"{up(value):.1f}"
@@ -136,7 +144,7 @@ def line_chart(
         parts += _curve(line, across, up)
     keys = "".join(
         f'<span class="key" style="--c: var(--c{line.colour})">{escape(line.name)}</span>'
-        for line in lines
+        for line in {line.name: line for line in lines}.values()
         if len(lines) > 1 or line.name.lower() != title.lower()
     )
     points = escape(json.dumps(_points(lines, across, x_name), ensure_ascii=False))
@@ -195,10 +203,8 @@ def _finite(line: Line) -> Line:
     return Line(line.name, x, y, line.colour, line.faint, best)
 
 
-def _scale(marks: Sequence[float], values: Sequence[Sequence[float]], begin: float, end: float):
-    """A function from values to places; the range is that of the values, widened to the marks."""
-    low = min(marks[0], *map(min, values))
-    high = max(marks[-1], *map(max, values))
+def _scale(low: float, high: float, begin: float, end: float) -> Callable[[float], float]:
+    """A function from values to places."""
     return lambda value: begin + (value - low) / (high - low) * (end - begin)
 
 
@@ -206,12 +212,12 @@ def _curve(line: Line, across, up) -> list[str]:
     places = [f"{across(x):.1f} {up(y):.1f}" for x, y in zip(line.x, line.y, strict=True)]
     kind, style = "curve faint" if line.faint else "curve", f"--c: var(--c{line.colour})"
     parts = [f'<path class="{kind}" style="{style}" d="M{"L".join(places)}"/>']
-    marked = [line.best] if line.best is not None else []
-    if len(places) == 1:  # a path of one point is not seen
-        marked = [0]
-    for place in marked:
-        x, y = places[place].split()
-        parts.append(f'<circle style="{style}" cx="{x}" cy="{y}" r="4"/>')
+    for number, place in enumerate(places):
+        # Of few points each is seen.
+        radius = 4 if number == line.best else 2 if len(places) <= FEW and not line.faint else 0
+        if radius or len(places) == 1:
+            x, y = place.split()
+            parts.append(f'<circle style="{style}" cx="{x}" cy="{y}" r="{radius or 2}"/>')
     return parts
 
 
@@ -221,7 +227,8 @@ def _points(lines: Sequence[Line], across, x_name: str) -> list[tuple[float, str
     for line in lines:
         for place, (x, y) in enumerate(zip(line.x, line.y, strict=True)):
             best = " (best)" if place == line.best else ""
-            values.setdefault(x, []).append(f"{line.name}  {number(y)}{best}")
+            name = f"{line.name} (faint)" if line.faint else line.name
+            values.setdefault(x, []).append(f"{name}  {number(y)}{best}")
     return [
         (round(across(x), 1), "\n".join([f"{x:,.10g} {x_name}", *said]))
         for x, said in sorted(values.items())

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from keras_transformer.inspection import line_chart, report_page
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
+from keras_transformer.inspection.report_tables import duration, score_rows, table
 from keras_transformer.inspection.training_report import read_report
-from keras_transformer.serving.provenance import flat
 
 NOT_COMPARED = ("output", "export", "resume")  # options that say nothing of the training
 MOST_SAMPLES = 5
@@ -58,7 +58,7 @@ class Comparison:
         """What there is to say, without rows that no run has."""
         found = [
             Section("Training", list(self._training())),
-            Section("Scores", list(self._named("scores"))),
+            Section("Scores", list(self._scores())),
             Section("Options that differ", list(self._differing())),
             Section("Data", list(self._data())),
             Section("Versions that differ", list(self._versions())),
@@ -73,7 +73,7 @@ class Comparison:
             for colour, name in self._coloured()
         )
         tables = "\n".join(
-            f"<h2>{escape(section.title)}</h2>\n{report_page.table(self.names, section.rows)}"
+            f"<h2>{escape(section.title)}</h2>\n{table(self.names, section.rows)}"
             for section in self.sections()
         )
         body = (
@@ -102,7 +102,7 @@ class Comparison:
         yield from self._row("trained on", [", ".join(run["devices"]) or None for run in runs])
         yield from self._row("updates", [row.get("updates") for row in last])
         yield from self._row("epochs", [row.get("epoch") for row in last])
-        times = [report_page.duration(row["seconds"]) if row else None for row in last]
+        times = [duration(row["seconds"]) if row else None for row in last]
         yield from self._row("time in training", times)
         speeds = [
             [row["tokens_per_second"] for row in run["epochs"] if row.get("tokens_per_second")]
@@ -121,11 +121,10 @@ class Comparison:
             yield from self._row(words, [row and row[name] for row in best])
             yield from self._row("  after updates", [row and row["updates"] for row in best])
 
-    def _named(self, part: str) -> Iterator[tuple[str, list[Any]]]:
-        columns = [dict(flat(run[part])) for run in self.runs]
+    def _scores(self) -> Iterator[tuple[str, list[Any]]]:
+        columns = [dict(score_rows(run["scores"])) for run in self.runs]
         for name in dict.fromkeys(name for column in columns for name in column):
-            words = name.replace("_", " ").replace(".", ": ")
-            yield from self._row(words, [column.get(name) for column in columns])
+            yield from self._row(name, [column.get(name) for column in columns])
 
     def _differing(self) -> Iterator[tuple[str, list[Any]]]:
         options = [run["options"] for run in self.runs]

@@ -39,9 +39,11 @@ def charts(runs: Sequence[Mapping[str, Any]], names: Sequence[str] = ()) -> Char
     main = [name for name in dict.fromkeys(first) if name in groups]
     others = [name for name in groups if name not in main]
 
+    last = max((row["updates"] for run in runs for row in run["epochs"]), default=0)
+
     def draw(group: str) -> str:
         lines = _lines(group, groups[group], runs, names)
-        return line_chart(_title(group), lines, from_zero=group in SPEED)
+        return line_chart(_title(group), lines, x_last=last, from_zero=group in SPEED)
 
     return Charts(*([chart for group in part if (chart := draw(group))] for part in (main, others)))
 
@@ -89,33 +91,41 @@ def _lines(
     group: str, logged: Sequence[str], runs: Sequence[Mapping[str, Any]], names: Sequence[str]
 ) -> list[Line]:
     """A curve for each of the logged names; of several runs in the run's colour."""
-    lines = []
     several = len(runs) > 1
+    lines = []
     for number, run in enumerate(runs):
-        if group == "loss" and not several:
-            within = [row for row in run["within"] if row.get("loss") is not None]
-            if within:
-                x, y = [row["updates"] for row in within], [row["loss"] for row in within]
-                lines.append(Line("epoch so far", x, y, faint=True))
-        of_validation = [name for name in logged if name.startswith("val")]
+        finer = _points(run["within"], "loss") if group == "loss" and not several else None
+        if finer and len(finer[0]) > 2 * len(run["epochs"]):
+            lines.append(Line("training", *finer))
+        else:
+            finer = None
         for place, name in enumerate(logged):
-            rows = [row for row in run["epochs"] if row.get(name) is not None]
-            if not rows:
+            rows = [*run["epochs"], *(run["within"] if group in SPEED else ())]
+            if not (points := _points(rows, name)):
                 continue
-            kind = "validation" if name.startswith("val") else "training"
-            if group in SPEED:
-                kind = group.replace("_", " ")
-            if several:
-                kind = names[number] if len(logged) == 1 else f"{names[number]}, {kind}"
+            of_training = not name.startswith("val")
+            if finer and of_training:
+                continue
             best = best_row(run) if run["score"] and run["score"]["name"] == name else None
             lines.append(
                 Line(
-                    kind,
-                    [row["updates"] for row in rows],
-                    [row[name] for row in rows],
+                    names[number] if several else _kind(group, name),
+                    *points,
                     colour=(number if several else place) % COLOURS + 1,
-                    faint=several and bool(of_validation) and name not in of_validation,
-                    best=None if best is None else rows.index(best),
+                    faint=several and of_training and len(logged) > 1,
+                    best=None if best is None else points[0].index(best["updates"]),
                 )
             )
     return lines
+
+
+def _points(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[list[int], list[float]] | None:
+    """Updates and values of the rows that have one, in the order of the updates."""
+    points = sorted((row["updates"], row[name]) for row in rows if row.get(name) is not None)
+    return ([x for x, _ in points], [y for _, y in points]) if points else None
+
+
+def _kind(group: str, name: str) -> str:
+    if group in SPEED:
+        return group.replace("_", " ")
+    return "validation" if name.startswith("val") else "training"

@@ -11,7 +11,13 @@ from keras_transformer.inspection import line_chart
 from keras_transformer.inspection.line_chart import number
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
-from keras_transformer.serving.provenance import flat
+from keras_transformer.inspection.report_tables import (
+    duration,
+    in_words,
+    score_rows,
+    spaced,
+    table,
+)
 
 SHOWN_SAMPLES = 8  # of those made during a training, from its beginning to its end
 
@@ -41,6 +47,13 @@ details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; paddin
 .options div { break-inside: avoid; display: flex; justify-content: space-between; gap: 1rem;
   padding: .12rem 0; }
 .options span:last-child { text-align: right; overflow-wrap: anywhere; }
+"""
+
+# A training that goes on writes the page anew; not while somebody reads in it.
+RELOAD = """
+setInterval(() => {
+  if (!document.querySelector("details[open], .chart:hover, .chart svg:focus")) location.reload();
+}, 20000);
 """
 
 TONES = {"running": "busy", "done": "good", "stopped": "c2", "failed": "bad"}
@@ -74,73 +87,16 @@ def report_page(facts: Mapping[str, Any]) -> str:
         f"{facts['title']}: {facts['state']}",
         "\n".join(filter(None, parts)),
         line_chart.STYLE + STYLE,
-        line_chart.SCRIPT,
+        line_chart.SCRIPT + (RELOAD if facts["state"] == "running" else ""),
     )
 
 
 def score_table(runs: Sequence[tuple[str | None, Mapping[str, Any]]]) -> str:
     """The final scores of runs, a column each; "" where no run has any."""
-    columns = [dict(flat(dict(facts["scores"]))) for _, facts in runs]
+    columns = [dict(score_rows(facts["scores"])) for _, facts in runs]
     names = list(dict.fromkeys(name for column in columns for name in column))
-    rows = [
-        (name.replace("_", " ").replace(".", ": "), [column.get(name) for column in columns])
-        for name in names
-    ]
+    rows = [(name, [column.get(name) for column in columns]) for name in names]
     return table([name for name, _ in runs], rows) if rows else ""
-
-
-def table(heads: Sequence[str | None], rows: Iterable[tuple[str, Sequence[Any]]]) -> str:
-    """Named rows of values; a text stands left, a number right.
-
-    >>> "<td class='n'>1,234</td>" in table(["run"], [("updates", [1234])])
-    True
-    """
-    head = ""
-    if any(heads):
-        cells = "".join(f"<th class='n'>{escape(name or '')}</th>" for name in heads)
-        head = f"<thead><tr><th></th>{cells}</tr></thead>"
-    lines = (
-        f"<tr><th scope='row'>{escape(name)}</th>{''.join(map(_cell, values))}</tr>"
-        for name, values in rows
-    )
-    return f"<div class='card scroll'><table>{head}<tbody>{''.join(lines)}</tbody></table></div>"
-
-
-def in_words(value: Any) -> str:
-    """A value of a report as text.
-
-    >>> [in_words(v) for v in (None, True, 1234, 0.12345678, ["a", 1], {"x": 2}, "text")]
-    ['–', 'yes', '1,234', '0.1235', 'a, 1', 'x: 2', 'text']
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) >= 1e-3 or not value else number(value)
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name}: {in_words(part)}" for name, part in value.items()) or "–"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(in_words, value)) or "–"
-    return str(value)
-
-
-def duration(seconds: float) -> str:
-    """Seconds as a clock shows them.
-
-    >>> duration(59), duration(3725)
-    ('0:59', '1:02:05')
-    """
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
-
-
-def _cell(value: Any) -> str:
-    kind = " class='n'" if value is None or isinstance(value, int | float) else ""
-    return f"<td{kind}>{escape(in_words(value))}</td>"
 
 
 def _head(facts: Mapping[str, Any]) -> str:
@@ -170,12 +126,12 @@ def _tiles(facts: Mapping[str, Any]) -> str:
     elif last is not None and "loss" in last:
         tiles.append(("loss", number(last["loss"]), f"epoch {last['epoch']}"))
     if last is not None:
-        tiles.append(("updates", f"{last['updates']:,}", f"{last['epoch']:,} epochs"))
+        tiles.append(("updates", f"{last['updates']:,}", _count(last["epoch"], "epoch")))
         tiles.append(("time in training", duration(last["seconds"]), ""))
         speeds = [r["tokens_per_second"] for r in facts["epochs"] if "tokens_per_second" in r]
         if speeds:
             middle = sorted(speeds)[len(speeds) // 2]
-            tiles.append(("tokens per second", number(round(middle)), "median of the epochs"))
+            tiles.append(("tokens per second", f"{middle:,.0f}", "median of the epochs"))
     model = facts["model"]
     if model:
         kind = f"{model['class']}, {model['precision']}"
@@ -201,7 +157,7 @@ def _note(facts: Mapping[str, Any]) -> str:
         return "<p class='note'>No epoch is over yet.</p>"
     said = "A point for each epoch. Point at a curve, or go along it with the arrow keys."
     if facts["within"]:
-        said += " The faint curve is the mean loss of an epoch so far, while it went on."
+        said += " Of the training there are points within epochs, too, some seconds apart."
     return f"<p class='note'>{said}</p>"
 
 
@@ -209,7 +165,7 @@ def data_table(facts: Mapping[str, Any]) -> str:
     """What became of the data, a column for each split; "" where nothing is known."""
     data = facts["data"]
     names = list(dict.fromkeys(name for counts in data.values() for name in counts))
-    rows = [(_spaced(name), [counts.get(name) for counts in data.values()]) for name in names]
+    rows = [(spaced(name), [counts.get(name) for counts in data.values()]) for name in names]
     return table(list(data), rows) if rows else ""
 
 
@@ -243,7 +199,7 @@ def sample_article(texts: Iterable[tuple[str, str]], before: str = "") -> str:
 
 def _options(options: Mapping[str, Any]) -> str:
     rows = "".join(
-        f"<div><span class='soft'>{escape(_spaced(name))}</span>"
+        f"<div><span class='soft'>{escape(spaced(name))}</span>"
         f"<span>{escape(_value(value))}</span></div>"
         for name, value in options.items()
     )
@@ -272,8 +228,8 @@ def _details(title: str, body: str) -> str:
     return f"<details><summary>{escape(title)}</summary>{body}</details>" if body else ""
 
 
-def _spaced(name: str) -> str:
-    return name.replace("_", " ")
+def _count(number: int, name: str) -> str:
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
 
 
 def _time(iso: str) -> str:

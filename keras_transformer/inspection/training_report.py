@@ -17,12 +17,13 @@ import tensorflow as tf
 from keras_transformer.inspection.data_counts import data_counts
 from keras_transformer.inspection.report_callback import ReportCallback
 from keras_transformer.inspection.report_page import report_page
+from keras_transformer.serving.provenance import REPORT_FILE
 from keras_transformer.text.files import write_atomically
 from keras_transformer.training import updates_made
 from keras_transformer.training.distribution import is_chief
 from keras_transformer.versions import commit_of_this_code, versions_in_use
 
-JSON_FILE, PAGE_FILE = "report.json", "report.html"
+JSON_FILE, PAGE_FILE = REPORT_FILE, "report.html"
 FORMAT = 1
 MOST_SAMPLES = 400  # made during a training: of more, every other one goes
 
@@ -33,7 +34,7 @@ class TrainingReport:
     """Keeps `report.json` and `report.html` in a run's folder; `fit` takes its `callback`.
 
     The page needs no other file. Both are written when the training begins, after epochs and every
-    half minute, each under a temporary name that is then renamed: a run that is killed has them,
+    15 seconds, each under a temporary name that is then renamed: a run that is killed has them,
     too. A run that is resumed goes on with them, without what was done after its checkpoint. Of
     several workers only the chief writes.
 
@@ -137,11 +138,11 @@ class TrainingReport:
         self._writes = is_chief(model.distribute_strategy)
         self.write()
 
-    def callback(self, interval: float = 30.0) -> keras.callbacks.Callback:
+    def callback(self, interval: float = 2.0) -> keras.callbacks.Callback:
         """What tells the report of `fit`; put it behind `Throughput` and `ScoreCallback`.
 
         Args:
-            interval: seconds between two points within an epoch.
+            interval: seconds between two points within an epoch; doubled where they become many.
         """
         return ReportCallback(self, interval)
 

@@ -85,8 +85,8 @@ def provenance(task: Task, run: str | os.PathLike[str] | None = None) -> Provena
     if run is None:
         return Provenance(**found)
     run = Path(run)
-    options = read_mapping(run / "options.yaml")
-    report = read_mapping(run / REPORT_FILE)
+    options = _mapping(run / "options.yaml")
+    report = _mapping(run / REPORT_FILE)
     return Provenance(
         **found,
         trained_commit=report.get("commit"),
@@ -95,12 +95,12 @@ def provenance(task: Task, run: str | os.PathLike[str] | None = None) -> Provena
         weights_sha256=_sha256(run / WEIGHTS_FILE),
         data={name: options[name] for name in DATA_OPTIONS if _says_something(options.get(name))},
         options=options,
-        scores=dict(flat(read_mapping(run / "results.json"))),
-        config={k: v for k, v in read_mapping(run / CONFIG_FILE).items() if k != "task"},
+        scores=dict(_flat(_mapping(run / "results.json"))),
+        config={k: v for k, v in _mapping(run / CONFIG_FILE).items() if k != "task"},
     )
 
 
-def read_mapping(file: Path) -> dict[str, Any]:
+def _mapping(file: Path) -> dict[str, Any]:
     """What a JSON or YAML file of a run says; nothing where there is none."""
     if not file.is_file():
         return {}
@@ -119,11 +119,11 @@ def _says_something(value: Any) -> bool:
     return value not in (None, False, [], {})
 
 
-def flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flat(values: dict[str, Any], before: str = "") -> Iterator[tuple[str, Any]]:
     """Numbers and texts by the way to them; the course of a training (lists) is left out."""
     for name, value in values.items():
         if isinstance(value, dict):
-            yield from flat(value, f"{before}{name}.")
+            yield from _flat(value, f"{before}{name}.")
         elif isinstance(value, str | int | float):
             yield f"{before}{name}", value
 

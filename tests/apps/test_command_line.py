@@ -219,7 +219,7 @@ def test_an_unknown_field_in_a_config_is_refused(parse, capsys, tmp_path):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("error", [ValueError, FileNotFoundError])
+@pytest.mark.parametrize("error", [ValueError, FileNotFoundError, ImportError])
 def test_what_the_user_did_wrong_is_one_sentence(error, monkeypatch):
     def main():
         raise error("lines.txt: there is no such file.")

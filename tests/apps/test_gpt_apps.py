@@ -77,7 +77,8 @@ def trained(tmp_path_factory):
 @pytest.fixture
 def without_export(monkeypatch):
     """Training as it is, but without the time that tracing its results takes."""
-    monkeypatch.setattr(gpt_train, "export_for_serving", lambda task, folder, run: folder)
+    train = gpt_train.training_run
+    monkeypatch.setattr(train, "export_for_serving", lambda task, folder, run: folder)
     monkeypatch.setattr(gpt_train.gpt_samples, "show_sample", lambda *_: None)
     monkeypatch.setattr(gpt_train.gpt_samples, "show_texts", lambda *_: [])
 

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from keras_transformer.data import ExampleBatches, TextPairs
 from keras_transformer.data.length_report import LengthReport, SideLengths
@@ -125,7 +126,24 @@ def test_within_a_long_epoch_there_are_points_and_not_too_many(fresh, tmp_path, 
     fresh.fit(*DATA, batch_size=1, epochs=1, verbose=0, callbacks=[callback])
     points = read_report(tmp_path)["within"]
     assert 0 < len(points) <= 3
-    assert all(np.isfinite(point["loss"]) and point["epoch"] == 1 for point in points)
+    assert all(point["epoch"] == 1 and point["learning_rate"] > 0 for point in points)
+
+
+def test_the_loss_of_a_point_is_that_of_the_time_since_the_one_before(fresh, tmp_path):
+    class Means(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            means.append(logs["loss"])  # of all batches so far
+
+    means = []
+    report = TrainingReport(tmp_path)
+    report.begin(fresh)
+    sized = tf.data.Dataset.from_tensor_slices(DATA).batch(1)
+    callbacks = [Means(), report.callback(interval=0.0)]
+    fresh.fit(sized, epochs=1, verbose=0, shuffle=False, callbacks=callbacks)
+    sums = np.array(means) * np.arange(1, 9)
+    points = report.facts["within"]
+    assert [point["updates"] for point in points] == [3, 4, 5, 6, 7, 8]
+    np.testing.assert_allclose([point["loss"] for point in points], np.diff(sums)[1:], rtol=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -247,6 +265,7 @@ def test_the_page_is_whole_and_fetches_nothing():
     assert not re.search(r"https?:|@import|url\(", text)
     assert "prefers-color-scheme: dark" in text
     assert "<dd>&lt;/script&gt;&lt;b&gt;</dd>" in text and "שלום" in text
+    assert "location.reload" in text and "location.reload" not in report_page(facts(state="done"))
     assert "best BLEU (validation)" in text and "after 20 updates" in text
 
 
@@ -282,7 +301,7 @@ def runs(tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         found = facts(f"runs/{name}", loss, options=options, samples=[sample])
-        found["scores"] = {"test": {"bleu": {"value": loss}}}
+        found["scores"] = {"test": {"bleu": {"name": "BLEU", "value": loss}}}
         (folder / "report.json").write_text(json.dumps(found))
     return [tmp_path / "a", tmp_path / "b"]
 
@@ -290,12 +309,13 @@ def runs(tmp_path):
 def test_runs_side_by_side_show_what_differs(runs):
     sections = {section.title: dict(section.rows) for section in Comparison(runs).sections()}
     assert sections["Options that differ"] == {"rate": [0.1, 0.2]}
-    assert sections["Scores"] == {"test: bleu: value": [2.0, 4.0]}
+    assert sections["Scores"] == {"test: BLEU": [2.0, 4.0]}
     assert sections["Training"]["best BLEU (validation)"] == [9.0, 9.0]
     assert "Versions that differ" not in sections
     page = Comparison(runs).page()
     assert Page(page).open == [] and Page(page).fetched == []
     assert page.count("<path") == 2 * (2 + 1 + 1 + 1)  # of each run: two losses and three others
+    assert page.count('faint"') == 2  # the losses of training
     assert "<dt>runs/b</dt><dd>one</dd>" in page
 
 

@@ -1,0 +1,87 @@
+"""What is shown while something takes long."""
+
+import io
+
+import keras
+import numpy as np
+import pytest
+import waiting
+from rich.console import Console
+from rich.progress import Progress
+
+from keras_transformer.data import TextPairs
+from keras_transformer.training import StepLimit, TrainingProgress, adamw
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """A terminal; what it was sent."""
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(waiting, "CONSOLE", console)
+    return shown
+
+
+def slow(items):
+    for item in items:
+        yield item
+        waiting.time.now += 1.0
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A time that goes on when told."""
+
+    class Clock:
+        now = 0.0
+
+        def monotonic(self):
+            return self.now
+
+    monkeypatch.setattr(waiting, "time", Clock())
+
+
+def test_nothing_is_shown_where_the_output_is_no_terminal(capsys):
+    with waiting.waiting("Reading", total=3) as bar:
+        assert list(bar.count(range(3))) == [0, 1, 2]
+        bar.advance(2)
+    waiting.check(TextPairs("two", lambda: iter([("a", "b")])))
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_what_is_done_and_is_left_clean(terminal, clock):
+    with waiting.waiting("Scoring [x]", total=1000) as bar:
+        assert list(slow(bar.count(range(500)))) == list(range(500))
+    shown = terminal.getvalue()
+    assert "Scoring [x]" in shown and "50%" in shown
+    assert shown.endswith("\x1b[2K")  # the line is erased
+
+
+def test_without_a_total_it_shows_how_many(terminal, clock):
+    pairs = TextPairs("texts.tsv", lambda: slow((f"a{n}", "b") for n in range(1234)))
+    assert waiting.check(pairs).kept == 1234
+    shown = terminal.getvalue()
+    assert "Reading texts.tsv" in shown and "1,234" in shown and "%" not in shown
+
+
+def test_an_empty_source_is_refused_as_without_a_bar(terminal):
+    with pytest.raises(ValueError, match="there is nothing to work with"):
+        waiting.check(TextPairs("none", lambda: iter([])))
+
+
+def test_scores_within_a_training_are_shown_below_its_bar(terminal):
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(adamw(1e-3), loss="mse")
+    data = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+
+    class Score(keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            with waiting.waiting("Scoring", total=4) as bar:
+                self.model.evaluate(*data, batch_size=1, verbose=0, callbacks=[bar.callback()])
+                bars.append(bar)
+
+    bars = []
+    progress = TrainingProgress(limits=(StepLimit(2),), console=waiting.CONSOLE)
+    model.fit(*data, epochs=2, verbose=0, callbacks=[Score(), progress])
+    assert [bar._done for bar in bars] == [4, 4]
+    assert isinstance(bars[0]._bar, Progress) and "Scoring" in terminal.getvalue()
