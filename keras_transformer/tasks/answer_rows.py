@@ -111,7 +111,8 @@ def token_vectors(outputs: Outputs) -> list[TokenVectors]:
     found = []
     for length, cut, *row in rows_of(outputs, "length", "truncated", *columns):
         tokens, starts, ends, vectors = (values[:length] for values in row)
-        size = len(row[-1][0]) if len(row[-1]) else 0
+        # Of an array the width is known without a token, too.
+        size = row[-1].shape[1] if isinstance(row[-1], np.ndarray) else len((row[-1] or [[]])[0])
         vectors = np.asarray(vectors, np.float32).reshape(length, size)  # [tokens, hidden_size]
         found.append(TokenVectors(tokens, list(zip(starts, ends, strict=True)), vectors, cut))
     return found
