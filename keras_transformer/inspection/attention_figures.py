@@ -161,7 +161,7 @@ def plot_lines(
         if strength > 0.02:
             start = row if query is None else query
             axes.plot([0, 1], [start, key], color=LINE, alpha=strength, lw=0.4 + 2 * strength)
-    for place, token in enumerate(part.queries):
+    for place, token in enumerate(_rows(part)):
         axes.text(-0.03, place, token.text, ha="right", va="center", **_ink(token))
     for place, token in enumerate(part.keys):
         axes.text(1.03, place, token.text, ha="left", va="center", **_ink(token))
@@ -238,9 +238,14 @@ def _chosen(part: AttentionMap, layer: int | None, head: int | None) -> tuple[np
     return weights, f"{kind}: {', '.join(names)}"
 
 
+def _rows(part: AttentionMap) -> list[Token]:
+    """What rows are called: of attention to a text the tokens that are written by it."""
+    return part.predicted if part.kind == "cross" else part.queries
+
+
 def _name_ticks(axes: Any, part: AttentionMap, most: int) -> None:
     """Tokens at the axes, or where there are too many only some."""
-    for axis, tokens in ((axes.xaxis, part.keys), (axes.yaxis, part.queries)):
+    for axis, tokens in ((axes.xaxis, part.keys), (axes.yaxis, _rows(part))):
         step = -(-len(tokens) // most)
         axis.set_ticks(range(0, len(tokens), step), [t.text for t in tokens[::step]], fontsize=8)
     axes.tick_params(length=0)

@@ -38,6 +38,8 @@ def test_a_heat_map_has_numbers_where_something_may_be_seen():
     assert texts(axes) == [f"{w:.2f}".removeprefix("0") for w in seen]
     assert [label.get_text() for label in axes.get_yticklabels()] == [t.text for t in part.queries]
     assert axes.get_title() == "decoder self-attention: layer 1, head 2"
+    (cross,) = plot_head(TRANSLATION.maps["cross"]).axes  # whose rows are what is written
+    assert [label.get_text() for label in cross.get_yticklabels()][0] == "␣This"
     (mean,) = plot_head(part).axes
     np.testing.assert_allclose(mean.images[0].get_array(), part.weights.mean((0, 1)), rtol=1e-6)
 

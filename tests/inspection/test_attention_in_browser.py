@@ -57,7 +57,7 @@ def test_a_translation_opens_with_its_alignment(shown):
     weights = cross.weights.mean((0, 1))[1]
     best = int(weights.argmax())
     expected = f"looks most at “{cross.keys[best].text}” ({best}): {weights[best]:.2f}"
-    assert readout(shown) == f"“␣This” (1), where “␣<b>is</b>” is written, {expected}"
+    assert readout(shown) == f"“␣<b>is</b>” (1), written after “␣This”, {expected}"
 
 
 @pytest.mark.parametrize(("kind", "name"), [("encoder", "Encoder"), ("decoder", "Decoder")])
@@ -134,6 +134,15 @@ def test_special_tokens_can_be_left_out_and_small_weights_brightened(shown):
             assert shown.evaluate("() => views.lines.canvas.toDataURL()") != before
         else:
             assert shown.evaluate("() => picture(map, 0, 0, state).strength(0.25, 0, 1)") == 0.5
+
+
+def test_rows_of_cross_attention_are_the_tokens_that_are_written(shown):
+    choose(shown, "Lines")
+    written = [token.text for token in TRANSLATION.maps["cross"].predicted]
+    assert shown.locator(".queries .token").all_inner_texts() == written
+    choose(shown, "Decoder")
+    read = [token.text for token in TRANSLATION.maps["decoder"].queries]
+    assert shown.locator(".queries .token").all_inner_texts() == read
 
 
 def test_right_to_left_text_stays_so_and_nothing_is_html(shown):

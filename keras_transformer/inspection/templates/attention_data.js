@@ -15,6 +15,8 @@ async function unpack(map) {
   const buffer = await new Response(stream).arrayBuffer();
   map.codes = map.levels > 255 ? new Uint16Array(buffer) : new Uint8Array(buffer);
   map.values = Float32Array.from({ length: map.levels + 1 }, (_, i) => (i / map.levels) ** map.power);
+  // What a row is called: of attention to a text the token that is written by it.
+  map.rows = map.kind === "cross" ? map.predicted : map.queries;
   map.size = map.queries.length * map.keys.length;
   map.known = new Map();
   delete map.data;

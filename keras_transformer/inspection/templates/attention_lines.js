@@ -24,7 +24,7 @@ class LinesView {
   show(map, shown) {
     if (this.map !== map) {
       this.map = map;
-      const [left, right] = [this.list(map.queries, "queries"), this.list(map.keys, "keys")];
+      const [left, right] = [this.list(map.rows, "queries"), this.list(map.keys, "keys")];
       this.sides = [left, right];
       this.scroller.replaceChildren(left, this.middle, right);
     }

@@ -114,9 +114,10 @@ function tell(at) {
   const token = (t) => element("span", {}, "“", tokenText(t), "”");
   const parts = [];
   if (at.query !== undefined) {
-    const written = map.predicted?.[at.query];
-    parts.push(token(map.queries[at.query]), ` (${at.query})`);
-    if (written) parts.push(", where ", token(written), " is written,");
+    const [read, written] = [map.queries[at.query], map.predicted?.[at.query]];
+    parts.push(token(map.rows[at.query]), ` (${at.query})`);
+    if (map.kind === "cross") parts.push(", written after ", token(read), ",");
+    else if (written) parts.push(", where ", token(written), " is written,");
     parts.push(at.strongest ? " looks most at " : " looks at ");
     parts.push(token(map.keys[at.key]), ` (${at.key}): `, element("b", {}, inNumbers(at.weight)));
   } else parts.push("Who looks at ", token(map.keys[at.key]), ` (${at.key})`);

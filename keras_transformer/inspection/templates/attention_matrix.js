@@ -55,7 +55,7 @@ class MatrixView {
     context.font = `13px ${inks.font}`;
     const widest = (tokens) =>
       Math.max(...tokens.map((token) => context.measureText(token[0]).width)) + 14;
-    this.left = Math.min(150, widest(this.map.queries));
+    this.left = Math.min(150, widest(this.map.rows));
     this.widest = Math.min(150, widest(this.map.keys));
   }
 
@@ -149,7 +149,7 @@ class MatrixView {
     context.textAlign = "right";
     for (let q = rows[0]; q < rows[1]; q++) {
       if (!named(q, this.cell?.query)) continue;
-      this.name(context, this.map.queries[q], left - 6, y0 + (q + 0.5) * size, q === this.cell?.query);
+      this.name(context, this.map.rows[q], left - 6, y0 + (q + 0.5) * size, q === this.cell?.query);
     }
     context.restore();
     context.save();
