@@ -104,6 +104,7 @@ def test_no_node_asks_for_a_device(exported):
 # What TensorFlow checks as it makes ragged tensors, whatever stands in them: that their parts fit.
 OF_RAGGED_TENSORS = (
     "Arguments to from_row_",
+    "Arguments to _from_row_partition ",
     "Condition x == y did not hold element-wise:",
     "Input tensors at index",
     "Last row partition does not match flat_values.",
