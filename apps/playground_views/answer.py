@@ -4,7 +4,7 @@ import gradio
 from playground_models import Model
 
 from playground_views.faults import note_cut, shown
-from playground_views.markup import heat_map, marked, table, token_texts
+from playground_views.markup import NO_MAP, heat_map, marked, table, token_texts
 
 
 def view(model: Model) -> None:
@@ -42,12 +42,13 @@ def attention(model: Model, question: str, context: str) -> str:
     """The map of what the question looked at, where the model shows it."""
     found = model.align_answer(question, context)
     if found is None:
-        return "<p class='note'>This export does not show what it looks at: export it with the \
-signature alignment for a map of it.</p>"
+        return NO_MAP
     rows, columns = (
         token_texts(text, *side)
         for text, side in ((question, found.question), (context, found.context))
     )
-    said = "How the attention of each token of the question, on the average of all layers and \
-heads, is shared among the tokens of the context around the answer."
+    said = (
+        "How the attention of each token of the question, by the mean over all heads of all "
+        "layers, is shared among the tokens of the context around the answer."
+    )
     return f"<p class='note'>{said}</p>{heat_map(rows, columns, found.weights)}"

@@ -31,6 +31,11 @@ STYLE = """
 .note { color: var(--body-text-color-subdued); font-size: 0.85rem; }
 """
 
+NO_MAP = (
+    "<p class='note'>This export does not show what it looks at: export it with the signature "
+    "alignment for a map of it.</p>"
+)
+
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str | float]]) -> str:
     """A table of texts and numbers; nothing without rows.

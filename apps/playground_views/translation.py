@@ -4,7 +4,7 @@ import gradio
 from playground_models import Model
 
 from playground_views.faults import note_cut, shown
-from playground_views.markup import heat_map, table, token_texts
+from playground_views.markup import NO_MAP, heat_map, table, token_texts
 
 MOST_BEAMS = 10
 
@@ -48,13 +48,15 @@ def attention(model: Model, text: str, translation: str) -> str:
     """The map of what the model's own translation looked at, where the model shows it."""
     found = model.align(text)
     if found is None:
-        return "<p class='note'>This export does not show what it looks at: export it with the \
-signature alignment for a map of it.</p>"
+        return NO_MAP
     rows, columns = (
         token_texts(side_text, *side)
         for side_text, side in ((found.translation, found.target), (text, found.source))
     )
-    said = "What each token of the translation looked at in the text, on the average of all heads."
+    said = (
+        "What each token of the translation looked at in the text, by the mean over all heads of "
+        "all layers."
+    )
     if found.translation != translation:
         said = f"Of the translation that the model's own search finds. {said}"
     return f"<p class='note'>{said}</p>{heat_map(rows, columns, found.weights)}"

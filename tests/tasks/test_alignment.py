@@ -55,7 +55,8 @@ def answerer():
 
 @pytest.fixture(scope="module")
 def answered(answerer):
-    return answerer.align_answers(QUESTIONS, CONTEXTS)
+    with small_berts.eagerly():  # one call, which takes less time than to trace it
+        return answerer.align_answers(QUESTIONS, CONTEXTS)
 
 
 @pytest.fixture(scope="module")
@@ -191,14 +192,22 @@ def test_it_is_the_attention_of_the_window_of_the_answer(answerer, answered):
 
 
 def test_neither_the_batch_nor_its_padding_shows_in_answers(answerer, answered):
-    alone = [answerer.align_answers([q], [c])[0] for q, c in zip(QUESTIONS, CONTEXTS, strict=True)]
+    rows = zip(QUESTIONS, CONTEXTS, strict=True)
+    with small_berts.eagerly():
+        alone = [answerer.align_answers([question], [context])[0] for question, context in rows]
     assert_same(alone, answered)
+
+
+@pytest.mark.slow
+def test_traced_it_says_the_same(answerer, answered):
+    assert_same(answerer.align_answers(QUESTIONS, CONTEXTS), answered)
     assert answerer.align_answers([], []) == []
 
 
 # Exports -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_signature_of_translations_takes_and_gives_what_is_said(export, translator):
     sides = {
         f"out:{side}_{part}": (dtype, [-1, -1])
