@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from keras_transformer.inspection.attention import AttentionMap, TextAttention
+from keras_transformer.inspection.pictures import matplotlib_module
 from keras_transformer.inspection.token_labels import Token
 
 # More cells than that in a row have no room for numbers.
@@ -40,15 +40,10 @@ def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
-        try:
-            matplotlib = importlib.import_module("matplotlib")
-            fonts = importlib.import_module("matplotlib.font_manager")
-        except ImportError:
-            raise ValueError(
-                "Figures need matplotlib, which is not installed: pip install matplotlib, or this "
-                "package with its extra [plot]."
-            ) from None
-        installed = {font.name for font in fonts.fontManager.ttflist}
+        matplotlib = matplotlib_module()
+        installed = {
+            font.name for font in matplotlib_module("matplotlib.font_manager").fontManager.ttflist
+        }
         families = ["DejaVu Sans", *(name for name in FONTS if name in installed)]
         with matplotlib.rc_context({"font.family": families}):
             return function(*args, **kwargs)
@@ -58,7 +53,7 @@ def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
     """A figure of so many inches and its axes `[rows, columns]`; no window, no global state."""
-    figures = importlib.import_module("matplotlib.figure")
+    figures = matplotlib_module("matplotlib.figure")
     figure = figures.Figure(figsize=(width, height), layout="constrained")
     return figure, figure.subplots(rows, columns, squeeze=False)
 

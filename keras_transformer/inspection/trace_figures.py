@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 import warnings
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from keras_transformer.inspection.pictures import matplotlib_module
 from keras_transformer.layers.positions import sinusoidal_table
 
 # Replaced by the colour of the page's text.
@@ -34,24 +34,17 @@ _STYLE = {
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
     """A figure with one pair of axes; no window, no global state."""
-    try:
-        matplotlib = importlib.import_module("matplotlib")
-        figures = importlib.import_module("matplotlib.figure")
-    except ImportError:
-        raise ValueError(
-            "Pictures need matplotlib, which is not installed: pip install matplotlib, or this "
-            "package with its extra [plot]."
-        ) from None
-    with matplotlib.rc_context(_STYLE):
-        figure = figures.Figure(figsize=(width, height), layout="constrained")
+    with matplotlib_module().rc_context(_STYLE):
+        figure = matplotlib_module("matplotlib.figure").Figure(
+            figsize=(width, height), layout="constrained"
+        )
         return figure, figure.add_subplot()
 
 
 def as_svg(figure: Any) -> str:
     """A figure as an `<svg>` element whose ink is the colour of the text around it."""
-    matplotlib = importlib.import_module("matplotlib")
     buffer = io.StringIO()
-    with matplotlib.rc_context(_STYLE), warnings.catch_warnings():
+    with matplotlib_module().rc_context(_STYLE), warnings.catch_warnings():
         # The browser, not matplotlib, finds a font for each character.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
