@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,30 @@ TEXTS = {
 MASKED = "Ada [MASK] in London."
 
 LONGEST = 200  # characters of a shown text
+
+
+def examples_of(
+    signatures: Mapping[str, Mapping[str, tf.TensorSpec]],
+    task: str = "",
+    defaults: Mapping[str, Any] | None = None,
+    requests: Sequence[WarmupRequest] = (),
+) -> dict[str, dict[str, list]]:
+    """One row of the inputs of each signature, as `example_inputs` says.
+
+    Args:
+        signatures: their inputs, by name.
+        task, defaults: see `example_inputs`.
+        requests: of any of them. A signature `<name>_xla` shows those of `<name>`, too.
+
+    >>> text = {"text": tf.TensorSpec([None], tf.string)}
+    >>> examples_of({"serving_default": text})
+    {'serving_default': {'text': ['Ada lives in London.']}}
+    """
+    examples = {}
+    for name, inputs in signatures.items():
+        own = (r for r in requests if r.signature in (name, name.removesuffix("_xla")))
+        examples[name] = example_inputs(inputs, task, defaults, own)
+    return examples
 
 
 def example_inputs(

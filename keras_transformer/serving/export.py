@@ -11,7 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from keras_transformer.serving.compiled_signatures import compiled_signatures
-from keras_transformer.serving.examples import example_inputs
+from keras_transformer.serving.examples import examples_of
 from keras_transformer.serving.provenance import provenance
 from keras_transformer.serving.signature_page import PAGE_FILE, signature_page
 from keras_transformer.serving.warmup import WarmupRequest, prediction_logs, write_warmup
@@ -80,12 +80,7 @@ def export_for_serving(
     def add(path: Path) -> None:
         if requests:
             write_warmup(path, requests, model_name)
-        examples = {
-            name: example_inputs(
-                specs, where_from.task, defaults, (r for r in requests if r.signature == name)
-            )
-            for name, specs in inputs.items()
-        }
+        examples = examples_of(inputs, where_from.task, defaults, requests)
         page = signature_page(path, model_name, examples, where_from)
         write_atomically(path / PAGE_FILE, page.encode("utf-8"))
 

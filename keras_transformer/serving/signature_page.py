@@ -57,10 +57,9 @@ def signature_page(
 # A signature.
 
 ALIGNMENT = (
-    "`weights[i][t][s]` is how much token `t` of the translation looked at token `s` of the text, "
-    "or token `t` of the question at token `s` of the context: over the real tokens, of which "
-    "there are `..._length`, it adds up to 1. `..._starts` and `..._ends` are their places, in "
-    "characters."
+    "`weights[i][t][s]` is how much token `t` of the {target} of row `i` looked at token `s` of "
+    "the {source}: over the real tokens, of which there are `..._length`, it adds up to 1. "
+    "`..._starts` and `..._ends` are their places, in characters."
 )
 
 
@@ -81,7 +80,9 @@ def _section(
         ],
     )
     if signature.name == "alignment":
-        yield ALIGNMENT
+        of_answers = "question" in signature.inputs
+        target, source = ("question", "context") if of_answers else ("translation", "text")
+        yield ALIGNMENT.format(target=target, source=source)
     rows = [
         dict(zip(example, values, strict=True)) for values in zip(*example.values(), strict=True)
     ]

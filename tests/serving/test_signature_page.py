@@ -17,11 +17,11 @@ import tensorflow as tf
 import yaml
 
 import keras_transformer
-from keras_transformer.serving.examples import example_inputs
+from keras_transformer.serving.examples import example_inputs, examples_of
 from keras_transformer.serving.export import default_inputs
 from keras_transformer.serving.named_inputs import arrays_of
 from keras_transformer.serving.provenance import Provenance, provenance
-from keras_transformer.serving.saved_signatures import saved_signatures
+from keras_transformer.serving.saved_signatures import SavedSignature, saved_signatures
 from keras_transformer.serving.signature_page import signature_page
 from keras_transformer.serving.warmup import WarmupRequest
 from keras_transformer.versions import commit_of_this_code
@@ -200,6 +200,30 @@ def test_bytes_that_are_no_text_are_shown_in_base64():
 
 def test_a_long_request_is_no_example():
     assert "Ada lives in London." in page_of("classifier", {"text": "x" * 10_000, "text_pair": ""})
+
+
+def test_a_compiled_signature_shows_the_warm_up_of_the_one_that_it_is_of():
+    text = {"text": tf.TensorSpec([None], tf.string)}
+    requests = [WarmupRequest("n_best", {"text": np.array(["苹果".encode()], object)})]
+    assert examples_of({"n_best": text, "n_best_xla": text, "other": text}, requests=requests) == {
+        **dict.fromkeys(("n_best", "n_best_xla"), {"text": ["苹果"]}),
+        "other": {"text": ["Ada lives in London."]},
+    }
+
+
+@pytest.mark.parametrize(
+    "names, target, source",
+    [(["text"], "translation", "text"), (["question", "context"], "question", "context")],
+)
+def test_weights_are_said_to_be_of_what_the_model_has(monkeypatch, names, target, source):
+    inputs = {name: tf.TensorSpec([None], tf.string, name) for name in names}
+    outputs = {"weights": tf.TensorSpec([None, None, None], tf.float32, "weights")}
+    alignment = SavedSignature("alignment", inputs, outputs)
+    module = "keras_transformer.serving.signature_page"
+    monkeypatch.setattr(f"{module}.saved_signatures", lambda folder: [alignment])
+    examples = examples_of({"alignment": inputs})
+    page = signature_page("exported", "model", examples, Provenance("Some", "float32", 1, {}))
+    assert f"`t` of the {target} of row `i` looked at token `s` of the {source}:" in page
 
 
 # Where the model comes from.
