@@ -309,9 +309,10 @@ class Client:
             try:
                 found += read(outputs)
             except answer_rows.MissingOutput as missing:
+                given = ", ".join(sorted(outputs)) or "nothing"
                 raise RequestRefused(
                     f"{self._address}: {self._model} is of another task: its signature "
-                    f"{signature!r} gives {', '.join(sorted(outputs))}, no {missing}."
+                    f"{signature!r} gives {given}, no {missing}."
                 ) from None
         return found
 

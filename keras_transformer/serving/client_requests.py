@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
@@ -72,11 +73,13 @@ def address_parts(address: str) -> SplitResult:
     try:
         parts = urlsplit(address)
         port = parts.port  # refuses what is no number
+        (parts.hostname or "").encode("idna")  # and labels that are empty or too long
     except ValueError:
         raise ValueError(fault) from None
     is_http, is_grpc = (parts.scheme in (name, name + "s") for name in ("http", "grpc"))
     is_complete = parts.hostname and (is_http or (is_grpc and port is not None))
     has_more = parts.query or parts.fragment or "@" in parts.netloc
+    has_more = has_more or not re.fullmatch(r"[!-~]*", parts.path)  # what HTTP can send
     if not is_complete or has_more or (is_grpc and parts.path.strip("/")):
         raise ValueError(fault)
     return parts

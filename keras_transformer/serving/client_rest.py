@@ -11,12 +11,13 @@ import http.client
 import json
 import re
 import socket
-import time
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 from urllib.parse import SplitResult
 
 import numpy as np
 
+from keras_transformer.serving.client_deadline import Deadline
 from keras_transformer.serving.client_errors import ServingError, StatusError
 from keras_transformer.serving.client_metadata import (
     Signature,
@@ -25,6 +26,8 @@ from keras_transformer.serving.client_metadata import (
     versions_of,
 )
 from keras_transformer.serving.client_requests import ServedModel
+
+Found = TypeVar("Found")
 
 CODES = {
     400: "INVALID_ARGUMENT",
@@ -83,11 +86,13 @@ class RestTransport:
     def signatures(self, timeout: float) -> dict[str, Signature]:
         """The signatures of the model."""
         answer = self._ask("GET", f"{self._served}/metadata", timeout)
-        return signatures_of(answer["metadata"]["signature_def"])
+        return _read(lambda: signatures_of(answer["metadata"]["signature_def"]), answer)
 
     def versions(self, timeout: float) -> list[VersionStatus]:
         """The versions that the server has, or had, of the model."""
-        return versions_of(self._ask("GET", self._path, timeout))
+        answer = self._ask("GET", self._path, timeout)
+        found = "model_version_status"  # which a document of something else has not
+        return _read(lambda: versions_of({found: answer[found]}), answer)
 
     def close(self) -> None:
         """Nothing is kept open."""
@@ -95,15 +100,15 @@ class RestTransport:
     def _ask(
         self, method: str, path: str, timeout: float, body: bytes | None = None
     ) -> dict[str, Any]:
-        end = time.monotonic() + timeout
+        deadline = Deadline(timeout)
         connection = self._connection(timeout)
+        connection.response_class = deadline.response
         try:
             connection.connect()
-            # http.client lets go of it when it sends the request, yet reads from it.
-            stream = connection.sock
+            connection.sock.settimeout(deadline.left())
             connection.request(method, path, body, {"Content-Type": "application/json"})
             response = connection.getresponse()
-            content = _content(response, stream, end)
+            content = _content(response)
         except TimeoutError as error:
             raise StatusError("DEADLINE_EXCEEDED", f"{timeout:.3g} seconds are over") from error
         except ConnectionRefusedError as error:
@@ -118,6 +123,10 @@ class RestTransport:
         finally:
             connection.close()
         answer = _document(content)
+        place = response.headers.get("Location")
+        if place and 300 <= response.status < 400:  # to a page where one logs in, say
+            fault = f"it sends one on to {place!r:.200}; give the server's own address"
+            raise StatusError(f"HTTP {response.status}", fault)
         if response.status != 200:
             code = CODES.get(response.status, f"HTTP {response.status}")
             raise StatusError(code, _fault(answer, content, code))
@@ -136,21 +145,13 @@ def _json_value(value: str | bytes | int | float) -> Any:
     return {"b64": base64.b64encode(value).decode("ascii")} if isinstance(value, bytes) else value
 
 
-def _content(response: http.client.HTTPResponse, stream: socket.socket, end: float) -> bytes:
-    """The body; a slow one must not take longer in all than a request may."""
-    parts = []
-    while True:
-        left = end - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        stream.settimeout(left)
-        part = response.read1(2**16)
-        if not part:
-            break
-        parts.append(part)
+def _content(response: http.client.HTTPResponse) -> bytes:
+    """The body, however long a header says that it is: memory is taken for what arrives only."""
+    parts = iter(lambda: response.read1(2**16), b"")
+    content = b"".join(parts)
     if response.length:  # read1 does not say it
-        raise http.client.IncompleteRead(b"".join(parts), response.length)
-    return b"".join(parts)
+        raise http.client.IncompleteRead(content, response.length)
+    return content
 
 
 def _document(content: bytes) -> Any:
@@ -173,10 +174,20 @@ def _fault(answer: Any, content: bytes, code: str) -> str:
     return _not_serving(content)
 
 
+def _read(read: Callable[[], Found], answer: dict[str, Any]) -> Found:
+    """What is read from a document, which may be that of something else."""
+    try:
+        return read()
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise StatusError("UNKNOWN", _not_serving(json.dumps(answer).encode())) from error
+
+
 def _not_serving(content: bytes) -> str:
     shown = " ".join(content[:200].decode("utf-8", "replace").split())
     return f"it does not answer as TensorFlow Serving's REST API does, but {shown!r}"
 
 
 def _in_words(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    # A line of what is no HTTP may hold anything, such as what a terminal takes for commands.
+    return words if words.isprintable() else f"{words!r:.200}"

@@ -72,6 +72,35 @@ def test_what_does_not_answer_as_the_server_does_is_named(status, content):
     assert len(stub.requests) == 1
 
 
+@pytest.mark.parametrize("content", ["{}", '{"detail": "hello"}', '{"metadata": [1]}'])
+def test_a_document_of_something_else_describes_no_model(content):
+    with RestStub(respond=answering(200, content)) as stub:
+        client = Client(stub.url, "echo")
+        for ask in (client.signatures, client.versions, client.task, client.ready):
+            with pytest.raises(ServingError, match="does not answer as TensorFlow Serving's REST"):
+                ask()
+
+
+def test_outputs_without_names_are_said_to_be_none():
+    with RestStub(respond=answering(200, '{"outputs": {}}')) as stub:
+        with pytest.raises(RequestRefused, match="gives nothing, no translation"):
+            Client(stub.url, "echo").translate(["a"])
+
+
+def test_where_a_server_sends_one_on_is_said():
+    with RestStub() as stub:
+
+        def handle(self) -> None:
+            self.send_response(302)
+            self.send_header("Location", "https://example.org/login")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        stub._server.RequestHandlerClass.do_POST = handle
+        with pytest.raises(ServingError, match=r"on to 'https://example.org/login'; give the"):
+            Client(stub.url, "echo").translate(["a"])
+
+
 # Errors ------------------------------------------------------------------------------------------
 
 
@@ -193,6 +222,14 @@ def test_an_answer_without_end_is_given_up():
                 Client(stub.url, "echo", timeout=0.3).translate(["a"])
         finally:
             end.set()
+
+
+def test_what_is_no_http_is_shown_as_no_terminal_would_obey():
+    with RestStub() as stub:
+        handler = stub._server.RequestHandlerClass
+        handler.do_POST = lambda self: self.wfile.write(b"\x1b[2Jgone\r\n")
+        with pytest.raises(ServingError, match=r"broke off \('\\x1b\[2Jgone"):
+            Client(stub.url, "echo").translate(["a"])
 
 
 @pytest.mark.parametrize("content", [b'{"outputs": {}', b""])
