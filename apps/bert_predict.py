@@ -9,15 +9,13 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import command_line
 import pretrained
-from bert_start import load_pretrained
+from bert_use import Use, used_as
 from text_lines import in_chunks, lines_of
 
-from keras_transformer.checkpoints import load_huggingface, load_wordpiece
-from keras_transformer.models import BertEmbedder, BertMaskedLM
 from keras_transformer.tasks import (
     FillMask,
     QuestionAnswerer,
@@ -34,7 +32,7 @@ class PredictOptions:
 
     model: str = "runs/classify"
     """Folder of a run, or with --use a Hugging Face directory too."""
-    use: Literal["fill_mask", "embed"] | None = None
+    use: Use | None = None
     """Take the encoder of the folder for this, whatever the folder's own task is."""
     file: str | None = None
     """File of texts, one a line (plain or .gz); standard input by default."""
@@ -57,28 +55,13 @@ def main() -> None:
 
 def open_task(options: PredictOptions) -> Task:
     """The task of the folder, or another one around its encoder."""
-    is_run = pretrained.is_run(options.model)
-    if options.use is None:
-        if not is_run:
-            raise ValueError(f"{options.model} has no task of its own: choose one by --use.")
-        task = Task.load(options.model)
-        if type(task) not in ANSWERS:
-            raise ValueError(f"{options.model} is a {type(task).__name__}: see translate.py.")
-        return task
-    if not is_run:
-        tokenizer = load_wordpiece(options.model)
-        if options.use == "embed":
-            return TextEmbedder(load_huggingface(options.model, BertEmbedder), tokenizer)
-        return FillMask(load_huggingface(options.model, BertMaskedLM), tokenizer)
-    if options.use == "embed":
-        bert, tokenizer = load_pretrained(options.model)
-        return TextEmbedder(BertEmbedder(bert), tokenizer)
+    if options.use is not None:
+        return used_as(options.model, options.use)
+    if not pretrained.is_run(options.model):
+        raise ValueError(f"{options.model} has no task of its own: choose one by --use.")
     task = Task.load(options.model)
-    if not isinstance(task, FillMask):
-        raise ValueError(
-            f"{options.model} is a {type(task).__name__}, which cannot guess masked tokens: give a "
-            "folder of bert_pretrain.py."
-        )
+    if type(task) not in ANSWERS:
+        raise ValueError(f"{options.model} is a {type(task).__name__}: see translate.py.")
     return task
 
 

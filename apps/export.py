@@ -1,7 +1,11 @@
-"""Exports the model of a run for TensorFlow Serving: any task, text in and text out."""
+"""Exports the model of a run for TensorFlow Serving: any task, text in and text out.
+
+A BERT that was pretrained only, of a run or a Hugging Face directory, is exported by --use.
+"""
 
 import command_line
 import pretrained
+from bert_use import used_as
 from export_options import ExportOptions
 from waiting import waiting
 
@@ -14,13 +18,14 @@ from keras_transformer.tasks import Task
 
 def main() -> None:
     options = command_line.parse(ExportOptions, __doc__)
-    if not pretrained.is_run(options.model):
+    if options.use is None and not pretrained.is_run(options.model):
         raise ValueError(
-            f"{options.model} is a Hugging Face directory, which says nothing of a task: train "
-            "from it (--init), or load it by keras_transformer.checkpoints and save a task."
+            f"{options.model} is a Hugging Face directory, which says nothing of a task: say by "
+            "--use what a BERT is for, train from it (--init), or load it by "
+            "keras_transformer.checkpoints and save a task."
         )
     with waiting(f"Exporting {options.model}"):
-        task = Task.load(options.model)
+        task = used_as(options.model, options.use) if options.use else Task.load(options.model)
         exported = export_for_serving(
             task,
             options.export,

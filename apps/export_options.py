@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from bert_use import Use
 from training_options import export_folder
 
 
@@ -10,10 +11,13 @@ class ExportOptions:
     """Export the model of a run as a SavedModel for TensorFlow Serving, with a page about it."""
 
     model: str | None = None
-    """Folder of a run, of any task."""
+    """Folder of a run, of any task, or with --use a Hugging Face directory too."""
+    use: Use | None = None
+    """Take the encoder of a BERT for this, whatever the folder's own task is: to guess masked
+    tokens, or for the vectors of texts and tokens."""
     export: str | None = None
     """Folder of the SavedModel, a sub-folder a version; by default one in saved_models/ with the
-    name of --model. That is what a server calls the model, too."""
+    name of --model, or of --use. That is what a server calls the model, too."""
     version: int | None = None
     """Number of the version; one more than the newest by default. None is overwritten."""
     signatures: list[str] | None = field(default=None, metadata={"nargs": "+"})
@@ -33,6 +37,6 @@ class ExportOptions:
         if self.model is None:
             raise ValueError("--model is missing: give the folder of a run.")
         if self.export is None:
-            self.export = export_folder(self.model)
+            self.export = export_folder(self.use or self.model)
         if self.xla_warmup and not (self.xla and self.warmup):
             raise ValueError("--xla-warmup goes with --xla and --warmup: give these, too.")

@@ -12,7 +12,9 @@ import bert_finetune
 import bert_predict
 import bert_start
 import command_line
+import numpy as np
 import pytest
+import tensorflow as tf
 from bert_finetune_options import BertFinetuneOptions
 from bert_pretrain import load_texts
 from bert_pretrain_options import BertPretrainOptions
@@ -94,6 +96,18 @@ def test_a_pretrained_bert_guesses_and_embeds(pretrained, monkeypatch, capsys, t
         monkeypatch, capsys, ["a value"], tmp_path, "--model", str(pretrained), "--use", "embed"
     )
     assert len(vector["embedding"]) == SMALL["hidden_size"]
+
+
+def test_a_pretrained_bert_is_exported_for_its_vectors(pretrained, monkeypatch, capsys, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    here(monkeypatch, "export", ["--model", str(pretrained), "--use", "embed"])
+    assert "TextEmbedder: serving_default, tokens\n" in capsys.readouterr().out
+    exported = tf.saved_model.load("saved_models/embed/1").signatures["serving_default"]
+    (vector,) = ask(
+        monkeypatch, capsys, ["a value"], tmp_path, "--model", str(pretrained), "--use", "embed"
+    )
+    served = exported(text=tf.constant(["a value"]))["embedding"].numpy()
+    np.testing.assert_allclose(served, [vector["embedding"]], atol=1e-6)
 
 
 @pytest.fixture

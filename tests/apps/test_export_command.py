@@ -125,6 +125,7 @@ def test_a_version_is_warmed_up_by_a_file(command, run):
         ([], "--model is missing: give the folder of a run"),
         (["--model", "nowhere"], "There is no folder nowhere"),
         (["--model", "hf"], "hf is a Hugging Face directory, which says nothing of a task"),
+        (["--model", "RUN", "--use", "fill_mask"], "a TextClassifier, which cannot guess masked"),
         (["--model", "RUN", "--signatures", "best"], "it has serving_default, pair"),
         (["--model", "RUN", "--xla"], "A TextClassifier has no search for XLA to compile"),
         (["--model", "RUN", "--xla-warmup"], "--xla-warmup goes with --xla and --warmup"),
