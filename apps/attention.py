@@ -19,6 +19,7 @@ from keras_transformer.checkpoints.decoders import FAMILIES
 from keras_transformer.inspection import attention_of, write_attention_page
 from keras_transformer.models import BertEmbedder, BertMaskedLM
 from keras_transformer.tasks import FillMask, Task, TextEmbedder, TextGenerator, Translator
+from keras_transformer.text.files import check_can_be_written
 
 
 @dataclass
@@ -66,6 +67,7 @@ def main() -> None:
             f"There must be as many --text-pair as --text, not {len(options.text_pair)} and "
             f"{len(options.text)}."
         )
+    check_can_be_written(options.output, "--output")
     task = open_task(options.model)
     shown = attention_of(
         task, options.text, options.text_pair, window=options.window, **asked(options, task)

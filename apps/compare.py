@@ -10,7 +10,7 @@ from rich.text import Text
 
 from keras_transformer.inspection.report_comparison import Comparison
 from keras_transformer.inspection.report_tables import in_words
-from keras_transformer.text.files import check_can_be_made, write_atomically
+from keras_transformer.text.files import check_can_be_written, write_atomically
 
 WIDE = 1000  # columns of a table that no terminal cuts
 
@@ -35,7 +35,7 @@ def main() -> None:
     comparison = Comparison(options.runs)
     page = None if options.page is None else Path(options.page)
     if page is not None:
-        check_can_be_made(page.parent, f"--page {page} cannot be written")
+        check_can_be_written(page, "--page")
     console = Console()
     if not console.is_terminal:
         console.width = WIDE

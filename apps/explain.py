@@ -5,12 +5,13 @@ pictures, too.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import command_line
 import explain_models
+from command_parser import flag
 
 from keras_transformer.inspection import (
     ATTENTION_EXAMPLES,
@@ -31,6 +32,7 @@ from keras_transformer.inspection import (
     variance_topic,
     write_topics_page,
 )
+from keras_transformer.text.files import check_can_be_written
 
 
 @dataclass
@@ -83,6 +85,9 @@ def main() -> None:
     if not options.topics:
         print(overview())
         return
+    refuse_unused(options)
+    if options.page is not None:
+        check_can_be_written(options.page, "--page")
     topics = [topic for name in chosen(options.topics) for topic in TOPICS[name][1](options)]
     for number, topic in enumerate(topics):
         print("\n" * (number > 0), end="")
@@ -112,6 +117,18 @@ def chosen(names: list[str]) -> list[str]:
             raise ValueError(f"topics are {', '.join(TOPICS)} and all, not {name!r}.")
         found += [n for n in TOPICS if n not in OF_MODELS] if name == "all" else [name]
     return list(dict.fromkeys(found))
+
+
+def refuse_unused(options: ExplainOptions) -> None:
+    """Refuses an option that none of the topics asked for has a use for."""
+    names = chosen(options.topics)
+    for option in fields(options):
+        takers = TAKEN_BY.get(option.name)
+        default = option.default_factory() if option.default is MISSING else option.default
+        if takers and getattr(options, option.name) != default and not set(takers) & set(names):
+            raise ValueError(
+                f"{flag(option.name)} is for {' and '.join(takers)}, not for {', '.join(names)}."
+            )
 
 
 def attention(options: ExplainOptions) -> list[Topic]:
@@ -210,6 +227,33 @@ TOPICS: dict[str, tuple[str, Callable[[ExplainOptions], list[Topic]]]] = {
     ),
 }
 OF_MODELS = ("shapes", "contexts", "neighbours")
+TAKEN_BY: dict[str, tuple[str, ...]] = {
+    "numbers": ("attention",),
+    "causal": ("attention",),
+    "scores": ("softmax", "lookup", "scaling", "gradient"),
+    "values": ("lookup",),
+    "temperature": ("softmax",),
+    "key_dim": ("scaling",),
+    "true_class": ("gradient",),
+    "length": ("positions", "mask"),
+    "hidden_size": ("positions",),
+    "position": ("positions",),
+    "peak": ("schedules",),
+    "warmup_steps": ("schedules",),
+    "total_steps": ("schedules",),
+    "seed": ("variance", "shapes"),
+    "model": OF_MODELS,
+    "family": ("shapes",),
+    "preset": ("shapes",),
+    "vocab_size": ("shapes",),
+    "text": ("shapes", "contexts"),
+    "target": ("shapes",),
+    "word": ("contexts",),
+    "words": ("neighbours",),
+    "analogy": ("neighbours",),
+    "top": ("neighbours",),
+}
+"""The topics that have a use for an option; every topic can be written to a page."""
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import gpt_start
 import keras
 import pretrained
+from command_parser import flag
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.inspection import Topic, shapes_topic
@@ -90,6 +91,9 @@ def shapes(options: Any) -> Topic:
     if options.model is not None:
         if not options.text:
             raise ValueError("Give a text by --text.")
+        for name, default in (("family", "transformer"), ("preset", None), ("vocab_size", None)):
+            if getattr(options, name) != default:
+                raise ValueError(f"{flag(name)} is for shapes without --model.")
         return shapes_topic(open_task(options.model), options.text[0], options.target)
     text, target = TEXTS[options.family]
     text = options.text[0] if options.text else text

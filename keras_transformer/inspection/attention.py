@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.inspection.cached_steps import generation_steps, translation_steps
 from keras_transformer.inspection.token_labels import Token, token_labels
 from keras_transformer.layers import capture_attention
@@ -92,6 +93,9 @@ def attention_of(
         _, pairs = as_text_pairs(texts, text_pairs, ("texts", "text_pairs"))
     if generation and not isinstance(task, TextGenerator):
         raise ValueError(f"A {type(task).__name__} takes no option {next(iter(generation))!r}.")
+    if window and not isinstance(task, BertTask):
+        raise ValueError(f"A {type(task).__name__} reads a text in one window, 0, not {window}.")
+    check_at_least(0, max_new_tokens=generation.get("max_new_tokens", 0))
     shown = []
     for index, text in enumerate(_strings(given)):
         pair = None if text_pairs is None else _strings(pairs)[index]

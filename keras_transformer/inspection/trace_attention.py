@@ -51,7 +51,8 @@ def attention_topic(
         words: names of the words; word 1, word 2, ... by default.
 
     Raises:
-        ValueError: for numbers that are no matrix, or matrices that do not fit each other.
+        ValueError: for numbers that are no matrix or too large, or matrices that do not fit each
+            other.
         RuntimeError: when the steps do not lead to what the layer gives.
 
     >>> topic = attention_topic([[1, 0], [0, 1], [1, 1]])
@@ -78,6 +79,8 @@ def attention_topic(
     mask = causal_mask(len(x)) if causal else None  # [1, 1, words, words]
     scores = query_key_product(queries, keys)  # [1, 1, words, words]
     scaled = query_key_product(queries * key_dim**-0.5, keys)
+    if not all(np.isfinite(ops.convert_to_numpy(found)).all() for found in (scores, values)):
+        raise ValueError("The numbers are too large: products of them are not finite.")
     weights = masked_softmax(scaled, mask)
     output = weight_value_product(weights, values)  # [1, 1, words, value_dim]
     _check(layer, rows, causal, weights, output)
@@ -140,8 +143,8 @@ def attention_topic(
     kinds = ["without projections" if plain else "with projections"] + ["causal"] * causal
     return Topic(
         f"Attention, {', '.join(kinds)}",
-        f"One head of self-attention over {len(x)} words, step by step: softmax(Q Kᵀ / √d_k) V "
-        "(Vaswani et al. 2017, 3.2.1)."
+        f"One head of self-attention over {len(x)} word{'s' * (len(x) > 1)}, step by step: "
+        "softmax(Q Kᵀ / √d_k) V (Vaswani et al. 2017, 3.2.1)."
         + (" Here Wq = Wk = Wv = I, the identity." if plain else ""),
         steps,
     )

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.inspection.topic import Matrix, Step, Topic
 from keras_transformer.inspection.trace_figures import curves
 from keras_transformer.layers.attention_products import query_key_product
@@ -35,6 +36,8 @@ def softmax_topic(scores: Sequence[float] = (3, 5, -10, 20), temperature: float 
         raise ValueError(f"temperature must be a positive number, not {temperature}.")
     columns = [f"choice {i}" for i in range(1, len(scores) + 1)]
     lowered = scores - scores.max()
+    with np.errstate(over="ignore"):  # "inf" is what the next step is there for
+        exponentials = np.exp(scores)
     weights, tempered = _softmax(scores), _softmax(scores / temperature)
     largest = int(scores.argmax())
     return Topic(
@@ -45,7 +48,7 @@ def softmax_topic(scores: Sequence[float] = (3, 5, -10, 20), temperature: float 
             Step(
                 "Exponentials",
                 "exp(s)",
-                Matrix([np.exp(scores)], columns=columns),
+                Matrix([exponentials], columns=columns),
                 "Differences become ratios: one more is 2.718 times as much.",
             ),
             Step(
@@ -110,10 +113,14 @@ def look_up_topic(
 def scaling_topic(scores: Sequence[float] = (112, 96), key_dim: int = 64) -> Topic:
     """What the division by √d_k does to the weights.
 
+    Raises:
+        ValueError: for fewer than two scores, or a width below 1.
+
     >>> scaling_topic([32.5, 28.3, 15.7]).step("Weights, scaled").matrix.cells()
     [['0.5834', '0.3451', '0.0714']]
     """
     scores = _numbers("scores", scores)
+    check_at_least(1, key_dim=key_dim)
     # Keys whose first entry is the score, and a query that reads it.
     keys = np.zeros((1, 1, len(scores), key_dim))
     keys[0, 0, :, 0] = scores
@@ -204,9 +211,13 @@ def variance_topic(
         samples: pairs of a query and a key for each.
         seed: of the random numbers.
 
+    Raises:
+        ValueError: for a seed below 0.
+
     >>> variance_topic(samples=100).step("Measured").matrix.columns
     ['d_k', 'var(q · k)', 'var(q · k / √d_k)']
     """
+    check_at_least(0, seed=seed)
     random = np.random.default_rng(seed)
     rows, mean_largest = [], []
     for width in widths:

@@ -55,6 +55,26 @@ def check_can_be_made(directory: str | os.PathLike[str], otherwise: str) -> None
         raise PermissionError(f"{otherwise}: {existing} may not be written.")
 
 
+def check_can_be_written(file: str | os.PathLike[str], flag: str) -> None:
+    """Refuses a path at which no file can be written, its folders made where they are missing.
+
+    Args:
+        file: the path of the file, which need not be there.
+        flag: by what it was given; the message begins with it.
+
+    Raises:
+        ValueError: when a folder is there, or what it would lie in is a file.
+        PermissionError: when the folder that it would lie in may not be written.
+
+    >>> check_can_be_written(Path(__file__).parent, "--page")
+    Traceback (most recent call last):
+    ValueError: --page ...text is a folder: give the path of a file.
+    """
+    if Path(file).is_dir():
+        raise ValueError(f"{flag} {file} is a folder: give the path of a file.")
+    check_can_be_made(Path(file).parent, f"{flag} {file} cannot be written")
+
+
 def check_room(directory: Path, size: int) -> None:
     """Reserves `size` bytes for a moment, for what a library is to write that dies of a full disk.
 

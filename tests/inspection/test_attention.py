@@ -198,6 +198,10 @@ def test_what_a_task_does_not_take_is_refused(berts):
         attention_of(berts["answerer"], ["a"])
     with pytest.raises(ValueError, match="TokenTagger reads one text"):
         attention_of(berts["tagger"], ["a"], ["b"])
+    with pytest.raises(ValueError, match="TextGenerator reads a text in one window, 0, not -1"):
+        attention_of(small_generators.generator("characters"), ["a"], window=-1)
+    with pytest.raises(ValueError, match="max_new_tokens must be at least 0, not -1"):
+        attention_of(small_generators.generator("characters"), ["a"], max_new_tokens=-1)
     with pytest.raises(ValueError, match="there are no text_pairs"):
         attention_of(small_generators.generator("characters"), ["a"], ["b"])
     with pytest.raises(ValueError, match="not one string"):

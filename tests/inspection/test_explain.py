@@ -1,5 +1,6 @@
 """What explain.py prints and writes, and what it says of mistakes."""
 
+import dataclasses
 import re
 import shlex
 import sys
@@ -100,12 +101,27 @@ def test_numbers_of_ones_own(run, arguments, expected):
         (["shapes", "--vocab-size", "5"], "--vocab-size must be at least"),
         (["shapes", "--text", "a", "b"], "shapes takes one --text, not 2"),
         (["shapes", "--family", "gpt", "--target", "b"], "there is no target"),
+        (["mask", "--page", "."], "--page . is a folder"),
+        (["mask", "--scores", "1", "2"], "--scores is for softmax and lookup .* not for mask"),
+        (["softmax", "mask", "--top", "3"], "--top is for neighbours, not for softmax, mask"),
+        (
+            ["shapes", "--model", "x", "--text", "a", "--family", "gpt"],
+            "--family is for .* without",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence(refused, arguments, message):
     said = refused(*arguments)
     assert re.search(message, said), said
     assert "Traceback" not in said
+
+
+def test_every_option_but_those_of_all_topics_says_whose_it_is():
+    names = {option.name for option in dataclasses.fields(explain.ExplainOptions)}
+    assert names - set(explain.TAKEN_BY) == {"topics", "page"}
+    assert {topic for topics in explain.TAKEN_BY.values() for topic in topics} <= set(
+        explain.TOPICS
+    )
 
 
 def test_shapes_of_random_weights_are_the_same_for_the_same_seed(run):

@@ -80,6 +80,7 @@ def test_a_trace_that_leaves_the_layer_is_noticed(monkeypatch):
         ({"x": [[1, math.nan]]}, "x must be rows of equally many numbers"),
         ({"x": [[1, 0]], "wq": [[1]]}, "wq has 1 rows, but the vectors of x have 2 numbers"),
         ({"x": [[1]], "wq": [[1, 2]]}, "wq has 2 columns and wk 1"),
+        ({"x": [[1e200, 1e200]]}, "too large: products of them are not finite"),
         ({"x": [[1]], "words": ["a", "b"]}, "There are 2 words, but x has 1 rows"),
     ],
 )
@@ -119,6 +120,13 @@ def test_softmax_with_its_exponentials():
     assert_allclose(np.round(printed(topic, "Weights"), 3), [[0.130, 0.869, 0.001]])
     ((_, largest, _),) = printed(topic, "The same, without huge numbers")
     assert largest == 1
+
+
+@pytest.mark.filterwarnings("error")
+def test_exponentials_may_be_too_large_for_a_number():
+    topic = softmax_topic([1000, 2000])
+    assert cells(topic, "Exponentials") == ["inf inf"]
+    assert cells(topic, "Weights") == ["0 1"]
 
 
 def test_temperature():
@@ -224,6 +232,8 @@ def test_the_rates_are_those_of_the_schedules():
         (lambda: softmax_topic([1]), "scores must be two or more numbers, not"),
         (lambda: softmax_topic([1, 2], temperature=0), "temperature must be a positive number"),
         (lambda: look_up_topic([1, 2], [1, 2, 3]), "There are 2 scores and 3 values"),
+        (lambda: scaling_topic([1, 2], key_dim=0), "key_dim must be at least 1, not 0"),
+        (lambda: variance_topic(seed=-1), "seed must be at least 0, not -1"),
         (lambda: gradient_topic([1, 2], true=3), "must be from 1 to 2, not 3"),
         (lambda: positions_topic(4, position=4), "position must be below length=4, not 4"),
         (lambda: positions_topic(vector=[1.0]), "The vector must have 4 numbers, not 1"),
