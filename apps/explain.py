@@ -36,6 +36,16 @@ from keras_transformer.text.files import check_can_be_written
 
 
 @dataclass
+class Topics:
+    """What is explained, and where it goes."""
+
+    topics: list[str] = field(default_factory=list, metadata={"nargs": "*"})
+    """What to explain; "all" is all that needs no model."""
+    page: str | None = None
+    """HTML file to write too, which needs nothing else."""
+
+
+@dataclass
 class HandOptions:
     """Computations by hand."""
 
@@ -71,13 +81,8 @@ class HandOptions:
 
 
 @dataclass
-class ExplainOptions(explain_models.ModelOptions, HandOptions):
+class ExplainOptions(explain_models.ModelOptions, HandOptions, Topics):
     """Explain parts of the Transformer, step by step."""
-
-    topics: list[str] = field(default_factory=list, metadata={"nargs": "*"})
-    """What to explain; "all" is all that needs no model."""
-    page: str | None = None
-    """HTML file to write too, which needs nothing else."""
 
 
 def main() -> None:

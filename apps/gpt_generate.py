@@ -20,6 +20,32 @@ PROMPTS_AT_A_TIME = 64  # what goes into one search; between two of them Ctrl-C 
 
 
 @dataclass
+class Asked:
+    """What the texts begin with, and what is printed of them."""
+
+    prompts: list[str] | None = field(default=None, metadata={"nargs": "*"})
+    """Prompts, or texts to score."""
+    model: str = "runs/gpt"
+    """Folder of a run, a Hugging Face directory (GPT-2, Llama), or a SavedModel (its newest
+    version, or one of them; asked for anything, it takes what is not given for off)."""
+    file: str | None = None
+    """File of prompts, one a line (plain or .gz); or JSON lines (*.jsonl) with the fields prompt,
+    or text to score."""
+    n: int = 1
+    """Texts to make of each prompt."""
+    stream: bool = False
+    """Print a text as it comes; so it is in a terminal, for one prompt."""
+    xla: bool = False
+    """Compile the search with XLA: faster for many texts, after some seconds for each size of a
+    batch."""
+    score: bool = False
+    """Say how likely texts are instead: log-probability, tokens and perplexity, with tabs between
+    them, a line for each text."""
+    json: bool = False
+    """One JSON object a line."""
+
+
+@dataclass
 class Sampling:
     """How texts are made; what is not given is as the model was saved."""
 
@@ -57,29 +83,8 @@ class Sampling:
 
 
 @dataclass
-class GenerateOptions(Sampling):
+class GenerateOptions(Sampling, Asked):
     """Go on from prompts, or score texts."""
-
-    prompts: list[str] | None = field(default=None, metadata={"nargs": "*"})
-    """Prompts, or texts to score."""
-    model: str = "runs/gpt"
-    """Folder of a run, a Hugging Face directory (GPT-2, Llama), or a SavedModel (its newest
-    version, or one of them; asked for anything, it takes what is not given for off)."""
-    file: str | None = None
-    """File of prompts, one a line (plain or .gz); or JSON lines (*.jsonl) with the fields prompt,
-    or text to score."""
-    n: int = 1
-    """Texts to make of each prompt."""
-    stream: bool = False
-    """Print a text as it comes; so it is in a terminal, for one prompt."""
-    xla: bool = False
-    """Compile the search with XLA: faster for many texts, after some seconds for each size of a
-    batch."""
-    score: bool = False
-    """Say how likely texts are instead: log-probability, tokens and perplexity, with tabs between
-    them, a line for each text."""
-    json: bool = False
-    """One JSON object a line."""
 
     def __post_init__(self) -> None:
         if self.prompts and self.file is not None:

@@ -25,6 +25,7 @@ from keras_transformer.versions import commit_of_this_code, versions_in_use
 
 JSON_FILE, PAGE_FILE = REPORT_FILE, "report.html"
 FORMAT = 1
+OBJECTS, LISTS = ("model", "versions", "options", "data", "scores"), ("epochs", "within", "samples")
 MOST_SAMPLES = 400  # made during a training: of more, every other one goes
 
 State = Literal["running", "done", "stopped", "failed"]
@@ -192,7 +193,7 @@ def read_report(folder: str | os.PathLike[str]) -> dict[str, Any]:
         folder: of the run.
 
     Raises:
-        ValueError: when there is no report, or its file cannot be read.
+        ValueError: when there is no report, or its file cannot be read or lacks a part.
 
     >>> read_report("runs/none")
     Traceback (most recent call last):
@@ -208,6 +209,11 @@ def read_report(folder: str | os.PathLike[str]) -> dict[str, Any]:
     found = facts.get("format") if isinstance(facts, dict) else None
     if found != FORMAT:
         raise ValueError(f"{file} has the format {found!r}; this version reads {FORMAT}.")
+    for name in (*OBJECTS, *LISTS):
+        part = facts.get(name)
+        rows = part if isinstance(part, list) and name in LISTS else [part]
+        if not all(isinstance(row, dict) for row in rows):
+            raise ValueError(f"{file} is damaged: {name} is {str(part)[:60]!r}.")
     return facts
 
 

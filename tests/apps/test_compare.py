@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import command_line
 import compare
@@ -53,8 +54,18 @@ def test_a_page_that_cannot_be_written_is_refused(runs, monkeypatch, tmp_path):
         run(monkeypatch, *runs, "--page", str(tmp_path / "file" / "page.html"))
 
 
-def test_what_is_no_run_is_a_sentence(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("part", "value"), [("scores", [1]), ("epochs", [1]), ("model", None)])
+def test_a_damaged_report_is_a_sentence(runs, monkeypatch, part, value):
+    file = Path(runs[0], "report.json")
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {part: value}), "utf-8")
+    with pytest.raises(SystemExit, match=f"report.json is damaged: {part} is "):
+        run(monkeypatch, *runs)
+
+
+def test_what_is_no_run_is_a_sentence(runs, monkeypatch, tmp_path):
     with pytest.raises(SystemExit, match="compare.py: .* has no report.json: give the folder of"):
         run(monkeypatch, str(tmp_path))
+    with pytest.raises(SystemExit, match="compare.py: --page .* is a folder"):
+        run(monkeypatch, *runs, "--page", str(tmp_path))
     with pytest.raises(SystemExit, match="compare.py: RUNS are missing"):
         run(monkeypatch)
