@@ -4,6 +4,7 @@ import dataclasses
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,9 +85,12 @@ def write_options(options: Any, run: Path) -> None:
 def run(main: Callable[[], None]) -> None:
     """Runs a command; a user's mistake is one sentence on standard error, not a traceback.
 
-    That is shown with ``--debug``.
+    That is shown with ``--debug``, and so are the lines that a warning comes from.
     """
     logging.getLogger("absl").setLevel(logging.ERROR)
+    usual = warnings.formatwarning
+    if quiet_start.DEBUG not in sys.argv:
+        warnings.formatwarning = _sentence
     try:
         main()
     except BrokenPipeError:
@@ -98,3 +102,10 @@ def run(main: Callable[[], None]) -> None:
         sys.exit(f"{Path(sys.argv[0]).name}: {error}")
     except KeyboardInterrupt:
         sys.exit(f"{Path(sys.argv[0]).name}: interrupted.")
+    finally:
+        warnings.formatwarning = usual
+
+
+def _sentence(message: Warning | str, *_: Any, **__: Any) -> str:
+    """A warning as it is printed: what it says, without the line of code behind it."""
+    return f"{Path(sys.argv[0]).name}: {message}\n"

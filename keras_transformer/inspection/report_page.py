@@ -107,7 +107,8 @@ def _head(facts: Mapping[str, Any]) -> str:
     if facts["resumed"]:
         times.append(f"resumed {_time(facts['resumed'][-1])}")
     if facts["updated"]:
-        times.append(f"this page is of {_time(facts['updated'])}")
+        goes_on = ", renewed while the run goes on" if state == "running" else ""
+        times.append(f"this page is of {_time(facts['updated'])}{goes_on}")
     said = f"<p>{escape(message)}</p>" if message else ""
     return (
         f"<header><div class='head'><h1>{escape(facts['title'])}</h1>"

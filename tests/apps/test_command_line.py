@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -346,3 +347,15 @@ def test_a_tensorflow_that_cannot_be_imported_is_a_sentence(tmp_path):
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "TensorFlow cannot be imported (ImportError: undefined symbol: abc)" in done.stderr
     assert "python -m keras_transformer --check" in done.stderr
+
+
+@pytest.mark.parametrize("debug", [False, True])
+def test_a_warning_is_a_sentence_without_the_line_of_code(monkeypatch, debug):
+    monkeypatch.setattr(sys, "argv", ["apps/program.py", *["--debug"] * debug])
+    usual, shown = warnings.formatwarning, []
+    command_line.run(
+        lambda: shown.append(warnings.formatwarning("Left out.", UserWarning, "a.py", 3, "x = 1"))
+    )
+    assert ("a.py" in shown[0]) == debug
+    assert debug or shown == ["program.py: Left out.\n"]
+    assert warnings.formatwarning is usual
