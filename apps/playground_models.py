@@ -87,7 +87,9 @@ def open_model(
             key: {output: info.shape for output, info in signature.outputs.items()}
             for key, signature in client.signatures().items()
         }
-        return SignatureModel(f"{name} of {model}", shapes, client.predict)
+        chosen = [str(which) for which in (version, label) if which is not None]
+        where = f"{' '.join([name, *chosen])} of {model}"
+        return SignatureModel(where, shapes, client.predict)
     if not (name is None and version is None and label is None):
         raise ValueError(f"--name, --version and --label are of a server; {model} is a folder.")
     if (folder := pretrained.saved_model(model)) is not None:

@@ -117,9 +117,10 @@ class RestTransport:
             fault = f"there is no host of that name ({error.strerror})"
             raise StatusError("UNKNOWN", fault) from error
         except (OSError, http.client.HTTPException) as error:
-            raise StatusError(
-                "UNKNOWN", f"the connection broke off ({_in_words(error)})"
-            ) from error
+            fault = f"the connection broke off ({_in_words(error)})"
+            if isinstance(error, http.client.BadStatusLine) and not isinstance(error, OSError):
+                fault = f"what came is no HTTP ({_in_words(error)}), as from a port of gRPC"
+            raise StatusError("UNKNOWN", fault) from error
         finally:
             connection.close()
         answer = _document(content)

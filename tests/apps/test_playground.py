@@ -140,6 +140,13 @@ def test_a_server_that_is_away_is_said_to_be():
         playground_models.open_model("http://127.0.0.1:9", "translate", timeout=0.5)
 
 
+def test_a_page_says_which_version_of_a_server_it_asks():
+    with RestStub(StubModel("echo", labels={"stable": 1})) as stub:
+        labelled = playground_models.open_model(stub.url, "echo", label="stable")
+        assert labelled.where == f"echo stable of {stub.url}"
+        assert playground_models.open_model(stub.url, "echo").where == f"echo of {stub.url}"
+
+
 def test_an_export_without_a_map_says_so():
     model = SignatureModel("test", {"serving_default": {"translation": [None]}}, None)
     assert model.align("text") is None and model.most_translations == 1

@@ -228,7 +228,7 @@ def test_what_is_no_http_is_shown_as_no_terminal_would_obey():
     with RestStub() as stub:
         handler = stub._server.RequestHandlerClass
         handler.do_POST = lambda self: self.wfile.write(b"\x1b[2Jgone\r\n")
-        with pytest.raises(ServingError, match=r"broke off \('\\x1b\[2Jgone"):
+        with pytest.raises(ServingError, match=r"no HTTP \('\\x1b\[2Jgone.*port of gRPC"):
             Client(stub.url, "echo").translate(["a"])
 
 
