@@ -45,7 +45,8 @@ class ModelOptions:
     text: list[str] = field(default_factory=list, metadata={"nargs": "+"})
     """shapes: the text. contexts: two or more texts with the word."""
     target: str | None = None
-    """shapes of a translator: what its decoder is given; its own translation by default."""
+    """shapes of a translator: what its decoder is given; its own translation by default. Of a BERT:
+    the second text, or the context of a question."""
     word: str = "bank"
     """contexts: the word; bank and 苹果 have texts of their own."""
     words: list[str] = field(default_factory=list, metadata={"nargs": "+"})

@@ -34,25 +34,27 @@ def model_inputs(task: Task, text: str, target: str | None = None) -> ModelInput
     Args:
         task: a `Translator`, a `TextGenerator` or a task of BERT.
         text: the text.
-        target: the translation that a translator's decoder is given; its own by default.
+        target: the translation that a translator's decoder is given; its own by default. Of a
+            task of BERT, the second text, or the context of a question.
 
     Raises:
         ValueError: for a blank text, one that is longer than the model takes, a target where the
-            model has no decoder for it, and a task of another kind.
+            task reads one text, and a task of another kind.
     """
     if not text.strip():
         raise ValueError("The text is blank.")
     if isinstance(task, Translator):
         return _of_translator(task, text, target)
-    if target is not None:
-        raise ValueError(f"A {type(task).__name__} reads one text; there is no target.")
     if isinstance(task, TextGenerator):
+        if target is not None:
+            raise ValueError("A TextGenerator reads one text; there is no target.")
         start = [] if task.start_id is None else [task.start_id]
         ids = start + _ids(task.tokenizer, text)
         _check_length(ids, task.model.config.max_position_embeddings)
         return _inputs({"token_ids": (ids, task.tokenizer)})
     if isinstance(task, BertTask):
-        batch, _, truncated = task.reading(tf.constant([text]))
+        pair = None if target is None else tf.constant([target])
+        batch, _, truncated = task.reading(tf.constant([text]), pair)
         if truncated.numpy()[0] or len(batch.token_ids) != 1:
             raise ValueError(f"The text is longer than the {task.max_length} tokens of the task.")
         read = _inputs({"token_ids": (batch.token_ids.numpy()[0].tolist(), task.tokenizer)})

@@ -62,7 +62,8 @@ def shapes_topic(task: Task, text: str, target: str | None = None) -> Topic:
     Args:
         task: a `Translator`, a `TextGenerator`, or a task of BERT.
         text: the text.
-        target: the translation that a translator's decoder is given; its own by default.
+        target: the translation that a translator's decoder is given; its own by default. Of a
+            task of BERT, the second text, or the context of a question.
 
     Raises:
         ValueError: as `inspection.model_inputs`.

@@ -124,16 +124,23 @@ def test_recording_ends_when_a_model_fails(embedder):
 
 
 @pytest.mark.parametrize(
-    ("kind", "text", "target", "message"),
-    [
-        ("embedder", " ", None, "The text is blank"),
-        ("embedder", "dog " * 60, None, "The text is longer than the 40 tokens"),
-        ("embedder", "dog", "Hund", "reads one text; there is no target"),
-    ],
+    ("text", "message"),
+    [(" ", "The text is blank"), ("dog " * 60, "The text is longer than the 40 tokens")],
 )
-def test_texts_that_a_model_cannot_be_given_are_refused(embedder, kind, text, target, message):
+def test_texts_that_a_model_cannot_be_given_are_refused(embedder, text, message):
     with pytest.raises(ValueError, match=message):
-        shapes_topic(embedder, text, target)
+        shapes_topic(embedder, text)
+
+
+def test_a_question_is_read_with_its_context():
+    answerer = small_berts.make("answerer")
+    read = model_inputs(answerer, "who lives?", "the dog lives.")
+    tokens = read.tokens["token_ids"]
+    assert tokens.count("[SEP]") == 2 and tokens.index("dog") > tokens.index("[SEP]")
+    segments = read.inputs["segment_ids"][0]
+    assert segments[tokens.index("dog")] == 1 and segments[0] == 0
+    with pytest.raises(ValueError, match="reads a question and its context: give both"):
+        model_inputs(answerer, "who lives?")
 
 
 def test_too_long_a_text_for_a_generator_is_refused():
