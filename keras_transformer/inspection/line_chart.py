@@ -166,7 +166,7 @@ def ticks(low: float, high: float, most: int) -> list[float]:
     """
     if high <= low:
         half = 10.0 ** math.floor(math.log10(abs(low))) if low else 1.0
-        low, high, most = low - half, high + half, 2
+        low, high, most = low - half if low else 0.0, high + half, 2  # few scores are below 0
     rough = (high - low) / most
     unit = 10.0 ** math.floor(math.log10(rough))
     step = next(unit * factor for factor in (1, 2, 2.5, 5, 10) if unit * factor >= rough * 0.999)

@@ -120,8 +120,10 @@ def _lines(
 
 
 def _points(rows: Sequence[Mapping[str, Any]], name: str) -> tuple[list[int], list[float]] | None:
-    """Updates and values of the rows that have one, in the order of the updates."""
-    points = sorted((row["updates"], row[name]) for row in rows if row.get(name) is not None)
+    """Updates and values of the rows that have one, in the order of the updates; of rows with the
+    same number of updates the first counts."""
+    having = {row["updates"]: row[name] for row in reversed(rows) if row.get(name) is not None}
+    points = sorted(having.items())
     return ([x for x, _ in points], [y for _, y in points]) if points else None
 
 

@@ -17,6 +17,7 @@ from keras_transformer.data.pairs import ReadReport
 from keras_transformer.inspection.data_counts import data_counts
 from keras_transformer.inspection.line_chart import Line, line_chart, ticks
 from keras_transformer.inspection.report_comparison import Comparison
+from keras_transformer.inspection.report_curves import charts
 from keras_transformer.inspection.report_page import report_page
 from keras_transformer.inspection.training_report import TrainingReport, read_report
 from keras_transformer.training import ScoreCallback, StepLimit, Throughput, adamw
@@ -279,6 +280,19 @@ def test_a_chart_says_its_values_and_leaves_out_what_is_no_number():
     assert points[0][0] < points[1][0]
     assert "from 4 to 2" in chart
     assert line_chart("Loss", [Line("training", [1], [float("inf")])]) == ""
+
+
+def test_a_score_of_nothing_but_zeros_has_no_ticks_below():
+    assert ticks(0, 0, 5) == [0.0, 0.5, 1.0]
+
+
+def test_an_epoch_and_a_point_within_it_are_one_point_of_the_curve():
+    run = {"score": None, "epochs": [{"updates": 4, "tokens_per_second": 10.0}]}
+    run["within"] = [{"updates": at, "tokens_per_second": 30.0} for at in (2, 4)]
+    (chart,) = charts([run]).main
+    points = json.loads(unescape(re.search(r'data-points="([^"]*)"', chart)[1]))
+    assert [said.splitlines()[0] for _, said in points] == ["2 updates", "4 updates"]
+    assert "10" in points[1][1]
 
 
 @pytest.mark.parametrize(
