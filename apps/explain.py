@@ -132,7 +132,8 @@ def refuse_unused(options: ExplainOptions) -> None:
         default = option.default_factory() if option.default is MISSING else option.default
         if takers and getattr(options, option.name) != default and not set(takers) & set(names):
             raise ValueError(
-                f"{flag(option.name)} is for {' and '.join(takers)}, not for {', '.join(names)}."
+                f"{flag(option.name)} belongs to {', '.join(takers)}; "
+                f"nothing in {', '.join(names)} takes it."
             )
 
 

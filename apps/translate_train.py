@@ -85,23 +85,28 @@ def load_splits(options: TranslateTrainOptions) -> tuple[TextPairs, TextPairs, T
         "reverse": options.reverse,
     }
     train = load_pairs(options.dataset, options.source, options.target, split="train", **common)
-    held_out = []
+    held_out, missing = [], []
     for split in ("valid", "test"):
         source, target = (getattr(options, f"{split}_{side}") for side in ("source", "target"))
         dataset = getattr(options, f"{split}_dataset")
         if dataset is None and source is None:
             dataset = options.dataset
             if dataset is None or not holds_splits(dataset):
-                kind = {"valid": "validation", "test": "test"}[split]
-                raise ValueError(
-                    f"No {kind} pairs are given: give --{split}-source and --{split}-target, "
-                    f"--{split}-dataset, or a --dataset with {{split}} in its path."
-                )
+                missing.append(split)
+                continue
         if dataset and dataset.startswith("tfds:") and split == "valid":
             split = "validation"
         if dataset and not holds_splits(dataset):
             split = None
         held_out.append(load_pairs(dataset, source, target, split=split, **common))
+    if missing:
+        kinds = " and no ".join({"valid": "validation", "test": "test"}[split] for split in missing)
+        ways = " and ".join(
+            f"--{split}-source and --{split}-target (or --{split}-dataset)" for split in missing
+        )
+        raise ValueError(
+            f"No {kinds} pairs are given: give {ways}, or a --dataset with {{split}} in its path."
+        )
     return train, *held_out
 
 

@@ -177,7 +177,8 @@ def test_unequal_files_are_refused_before_training(tmp_path, monkeypatch, longer
 
 
 def test_held_out_pairs_must_be_named(tmp_path, monkeypatch):
-    with pytest.raises(SystemExit, match="No validation pairs are given: give --valid-source"):
+    message = "No validation and no test pairs are given: give --valid-source .* and --test-source"
+    with pytest.raises(SystemExit, match=message):
         arguments = ["--source", "a", "--target", "b", "--output", str(tmp_path / "run")]
         here(monkeypatch, "translate_train", arguments)
 

@@ -102,8 +102,14 @@ def test_numbers_of_ones_own(run, arguments, expected):
         (["shapes", "--text", "a", "b"], "shapes takes one --text, not 2"),
         (["shapes", "--family", "gpt", "--target", "b"], "there is no target"),
         (["mask", "--page", "."], "--page . is a folder"),
-        (["mask", "--scores", "1", "2"], "--scores is for softmax and lookup .* not for mask"),
-        (["softmax", "mask", "--top", "3"], "--top is for neighbours, not for softmax, mask"),
+        (
+            ["mask", "--scores", "1", "2"],
+            "--scores belongs to softmax, lookup, .*; nothing in mask",
+        ),
+        (
+            ["softmax", "mask", "--top", "3"],
+            "--top belongs to neighbours; nothing in softmax, mask",
+        ),
         (
             ["shapes", "--model", "x", "--text", "a", "--family", "gpt"],
             "--family is for .* without",
