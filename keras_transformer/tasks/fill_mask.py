@@ -21,6 +21,7 @@ from keras_transformer.tasks.requests import plain
 from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.texts import as_texts, is_blank
 from keras_transformer.text import Tokenizer
+from keras_transformer.text.ragged_rows import value_rows
 
 MASK = "[MASK]"
 
@@ -99,7 +100,7 @@ class FillMask(BertTask):
         masks = tf.where(tokens.values == self.mask_id)[:, 0]  # [masks], counted through the batch
         rows = tf.range(tokens.nrows())
         first = tf.math.unsorted_segment_min(
-            masks, tf.gather(tokens.value_rowids(), masks), tokens.nrows()
+            masks, tf.gather(value_rows(tokens), masks), tokens.nrows()
         )  # [batch], beyond everything where there is none
         has_mask = first < tokens.row_limits()
         place = tf.where(has_mask, first - tokens.row_starts(), 0)  # [batch]

@@ -13,6 +13,7 @@ from keras_transformer.tasks.generation_search import TOKENS_AT_A_TIME
 from keras_transformer.tasks.text_bounds import beginnings, most_bytes
 from keras_transformer.tasks.text_window import Window, started
 from keras_transformer.text import Tokenizer
+from keras_transformer.text.ragged_rows import value_rows
 
 LOGITS_AT_A_TIME = 2**26  # 256 MiB of them
 
@@ -45,7 +46,7 @@ class TextScoring:
         stride = window.size + 1 - window.kept
         windows = tf.where(scored > 0, 1 + (beyond + stride - 1) // stride, 0)  # [batch]
         numbers = tf.ragged.range(windows)  # [batch, (windows)]
-        rows, starts = numbers.value_rowids(), numbers.values * stride  # [all_windows]
+        rows, starts = value_rows(numbers), numbers.values * stride  # [all_windows]
         ends = tf.minimum(starts + window.size, tf.gather(scored, rows))
         inputs = slices(tokens, rows, starts, ends)  # [all_windows, (tokens)]
         labels = slices(tokens, rows, starts + 1, ends + 1)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from keras_transformer.tasks.texts import valid_unicode
+from keras_transformer.text.ragged_rows import value_rows
 
 # RE2 classes of single characters.
 BLANKS = r"[\p{Z}\p{Cc}\x{200b}]"
@@ -44,7 +45,7 @@ def split_words(texts: tf.Tensor) -> WordSpans:
     [b"He's", b'in', b'New-York', b',']
     """
     characters = tf.strings.unicode_split(valid_unicode(texts), "UTF-8")  # [batch, (characters)]
-    flat, row = characters.values, characters.value_rowids()  # [all_characters]
+    flat, row = characters.values, value_rows(characters)  # [all_characters]
     size = tf.size(flat, tf.int64)
 
     # All else is decided between characters that do not merely follow another.

@@ -27,6 +27,7 @@ from keras_transformer.text.byte_level_bpe_vocabulary import (
 )
 from keras_transformer.text.byte_level_bpe_words import cut_into_words
 from keras_transformer.text.corpus import TrainingTexts
+from keras_transformer.text.ragged_rows import value_rows
 from keras_transformer.text.shapes import as_texts, map_texts
 from keras_transformer.text.tokenizer import Tokenizer
 
@@ -274,7 +275,7 @@ class ByteLevelBPETokenizer(Tokenizer):
         tokens = tf.gather(self._table.merge(spelled), place)  # [words, (tokens)]
         count = tf.size(segments.rows, tf.int64)
         ids = tf.RaggedTensor.from_value_rowids(
-            tokens.values, tf.gather(words.rows, tokens.value_rowids()), count, validate=False
+            tokens.values, tf.gather(words.rows, value_rows(tokens)), count, validate=False
         )  # [segments, (tokens)]
         if not self._typed_symbols():
             return ids
@@ -294,7 +295,7 @@ class ByteLevelBPETokenizer(Tokenizer):
         texts = tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8")
         segments = self._segments(texts)
         ids = self._tokenize_segments(segments)  # [segments, (tokens)]
-        segment = ids.value_rowids()  # [all_tokens]
+        segment = value_rows(ids)  # [all_tokens]
         sizes = tf.gather(self._sizes, ids.values)  # [all_tokens]
         # Places among the bytes of all texts, which the tokens cover one after the other.
         ends = tf.cumsum(sizes) - tf.gather(tf.cumsum(segments.blanks), segment)
@@ -315,7 +316,7 @@ class ByteLevelBPETokenizer(Tokenizer):
         spelled = tf.gather(table, possible)  # [all_tokens, (bytes)]
         text = tf.strings.unsorted_segment_join(
             tf.gather(self._byte_strings, spelled.values),
-            tf.gather(ids.value_rowids(), spelled.value_rowids()),
+            tf.gather(value_rows(ids), value_rows(spelled)),
             ids.nrows(),
         )  # [batch]
         return tf.strings.unicode_transcode(text, "UTF-8", "UTF-8")

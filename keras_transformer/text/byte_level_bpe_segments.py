@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
+from keras_transformer.text.ragged_rows import value_rows
+
 MARK = b"\xff"  # in no UTF-8
 # A text that is empty or begins with a blank gets no other one.
 NEEDS_NO_BLANK = r"(?s)( .*)?"
@@ -51,7 +53,7 @@ def cut_at_symbols(
         # Not by tensorflow-text's `regex_split`, which loses what stands behind a NUL.
         marked = tf.strings.regex_replace(texts, f"({longest_first})", MARK + rb"\1" + MARK)
         parts = tf.strings.split(marked, MARK)  # [batch, (segments)]
-        texts, rows = parts.values, parts.value_rowids()
+        texts, rows = parts.values, value_rows(parts)
     else:
         rows = tf.range(tf.size(texts, tf.int64))
     found = tf.fill(tf.shape(texts), -1)  # [segments]
@@ -68,7 +70,7 @@ def cut_at_symbols(
 
 def join_segments(parts: tf.RaggedTensor, segments: Segments, texts: tf.Tensor) -> tf.RaggedTensor:
     """[segments, (tokens)] to [batch, (tokens)]."""
-    row = tf.gather(segments.rows, parts.value_rowids())  # [all_tokens]
+    row = tf.gather(segments.rows, value_rows(parts))  # [all_tokens]
     return tf.RaggedTensor.from_value_rowids(
         parts.values, row, nrows=tf.size(texts, tf.int64), validate=False
     )

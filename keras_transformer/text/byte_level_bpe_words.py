@@ -21,6 +21,7 @@ from keras_transformer.text.byte_level_bpe_unicode import (
     OTHER,
     class_table,
 )
+from keras_transformer.text.ragged_rows import value_rows
 
 LONGEST_WORD = 256  # bytes
 # Where a longer word is cut: a part begins before its next multiple of this in the word, and
@@ -55,7 +56,7 @@ def cut_into_words(texts: tf.Tensor) -> Words:
     """
     characters = tf.strings.unicode_decode(texts, "UTF-8")  # [batch, (characters)]
     codes = characters.values  # [all_characters]
-    rows = characters.value_rowids()  # [all_characters]
+    rows = value_rows(characters)  # [all_characters]
     starts = _cut_long_words(codes, _word_starts(codes, rows))  # [all_characters]
     first = tf.where(starts)[:, 0]  # [words]
     splits = tf.concat([first, [tf.size(codes, tf.int64)]], 0)  # [words + 1]

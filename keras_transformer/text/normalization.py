@@ -8,6 +8,8 @@ from typing import Literal, get_args
 import tensorflow as tf
 import tensorflow_text as tf_text
 
+from keras_transformer.text.ragged_rows import value_rows
+
 Normalization = Literal["identity", "nfc", "nfkc"]
 
 
@@ -89,7 +91,7 @@ def byte_to_character_spans(
     first_of_row = tf.cast(characters.row_splits[:-1], tf.int32)  # [batch]
 
     def count(offsets: tf.RaggedTensor, side: str) -> tf.RaggedTensor:
-        rows = offsets.value_rowids()  # [all_tokens]
+        rows = value_rows(offsets)  # [all_tokens]
         places = tf.cast(offsets.values, tf.int64) + tf.gather(bases, rows)  # [all_tokens]
         found = tf.searchsorted(characters.values, places, side=side)  # [all_tokens]
         return offsets.with_values(found - tf.gather(first_of_row, rows))
@@ -103,7 +105,7 @@ def character_to_byte_offsets(texts: tf.Tensor, offsets: tf.RaggedTensor) -> tf.
     ends = bases + tf.cast(tf.strings.length(texts), tf.int64)  # [batch]
     # An offset may stand at the end of its text, where no character starts.
     places = tf.concat([characters, ends[:, None]], axis=1)  # [batch, (characters + 1)]
-    rows = offsets.value_rowids()  # [all_tokens]
+    rows = value_rows(offsets)  # [all_tokens]
     at = tf.gather(places.row_splits, rows) + tf.cast(offsets.values, tf.int64)  # [all_tokens]
     return offsets.with_values(tf.gather(places.values, at) - tf.gather(bases, rows))
 
@@ -121,4 +123,4 @@ def _character_starts(texts: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
     _, starts = tf.strings.unicode_decode_with_offsets(texts, "UTF-8")  # [batch, (characters)]
     sizes = tf.cast(tf.strings.length(texts), tf.int64) + 1  # [batch]
     bases = tf.cumsum(sizes, exclusive=True)  # [batch]
-    return starts + bases[:, None], bases
+    return starts.with_values(starts.values + tf.gather(bases, value_rows(starts))), bases

@@ -15,6 +15,7 @@ from tensorflow_text.core.pybinds import pywrap_fast_wordpiece_tokenizer_model_b
 
 from keras_transformer.text import normalization as forms
 from keras_transformer.text.corpus import TrainingTexts
+from keras_transformer.text.ragged_rows import value_rows
 from keras_transformer.text.shapes import as_texts, map_texts
 from keras_transformer.text.tokenizer import Tokenizer
 from keras_transformer.text.wordpiece_joining import TokenJoiner
@@ -267,7 +268,7 @@ class WordPieceTokenizer(Tokenizer):
     def _tokenize_rows_with_offsets(self, texts: tf.Tensor) -> tuple[tf.RaggedTensor, ...]:
         words, strings, too_long = self._words(texts)
         ids, starts, ends = self._pieces(strings, too_long)
-        word = ids.value_rowids()  # [all_tokens]
+        word = value_rows(ids)  # [all_tokens]
         sizes = tf.cast(tf.strings.length(strings), ends.dtype)  # [words]
         whole = tf.gather(sizes, word)  # [all_tokens]
         ends = ends.with_values(tf.where(tf.gather(too_long, word), whole, ends.values))
@@ -316,7 +317,7 @@ def _sha256(vocabulary: Sequence[str]) -> str:
 
 def _rows_of_words(parts: tf.RaggedTensor, words: Words, texts: tf.Tensor) -> tf.RaggedTensor:
     """[words, (tokens)] to [batch, (tokens)]."""
-    row = tf.gather(words.rows, parts.value_rowids())  # [all_tokens]
+    row = tf.gather(words.rows, value_rows(parts))  # [all_tokens]
     return tf.RaggedTensor.from_value_rowids(
         parts.values, row, nrows=tf.size(texts, tf.int64), validate=False
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import tensorflow as tf
 
+from keras_transformer.text.ragged_rows import value_rows
 from keras_transformer.text.wordpiece_vocabulary import SUFFIX, UNK
 
 # No blank stands before, behind, or on either side of these.
@@ -58,7 +59,7 @@ class TokenJoiner:
     def join(self, ids: tf.RaggedTensor) -> tf.Tensor:
         """int32 [batch, (tokens)], all in the vocabulary, to string [batch]."""
         flat = ids.values  # [all_tokens]
-        row = ids.value_rowids()  # [all_tokens]
+        row = value_rows(ids)  # [all_tokens]
         here, before = flat[1:], flat[:-1]  # [all_tokens - 1]
         chinese_here = tf.gather(self._first_unspaced, here)
         chinese_before = tf.gather(self._last_unspaced, before)

@@ -10,6 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from keras_transformer.text import normalization as forms
+from keras_transformer.text.ragged_rows import value_rows
 from keras_transformer.text.wordpiece_rules import CharacterRules
 
 BLANK = ord(" ")
@@ -106,7 +107,7 @@ def cut_into_words(texts: tf.Tensor, table: CharacterTable, symbols: Sequence[st
     """
     text_codes = tf.strings.unicode_decode(texts, "UTF-8")  # [batch, (characters)]
     flat = text_codes.values  # [all_characters]
-    rows = text_codes.value_rowids()  # [all_characters]
+    rows = value_rows(text_codes)  # [all_characters]
     page = tf.gather(table.page_of, flat // CODES_A_PAGE)
     entry = tf.gather(table.pages, page * CODES_A_PAGE + flat % CODES_A_PAGE)  # [all_characters]
     entry_codes, entry_splits = table.codes, table.splits
@@ -121,7 +122,7 @@ def cut_into_words(texts: tf.Tensor, table: CharacterTable, symbols: Sequence[st
         entry_codes, entry_splits, validate=False
     )  # [entries, (codes)]
     new = tf.gather(entries, entry)  # [all_characters, (codes)]
-    sources = new.value_rowids()  # [all_codes]
+    sources = value_rows(new)  # [all_codes]
     codes = tf.where(new.values == ITSELF, tf.gather(flat, sources), new.values)
     rows = tf.gather(rows, sources)  # [all_codes]
 
@@ -156,7 +157,7 @@ def spans_in_texts(
         starts, ends: int32 [words, (tokens)]. A span reaches over marks that vanished behind it.
     """
     starts, ends = forms.byte_to_character_spans(strings, starts, ends)
-    word = starts.value_rowids()  # [all_tokens]
+    word = value_rows(starts)  # [all_tokens]
     begin = tf.gather(words.codes.row_starts(), word)  # [all_tokens]
     row_start = tf.gather(words.row_starts, tf.gather(words.rows, word))  # [all_tokens]
     first = tf.gather(words.sources, begin + tf.cast(starts.values, tf.int64))
@@ -189,5 +190,5 @@ def _ends(text_codes: tf.RaggedTensor, stays: tf.Tensor) -> tf.Tensor:
     size = tf.size(stays, tf.int64)
     stops = tf.concat([tf.where(stays)[:, 0], [size]], 0)  # [staying + 1]
     upcoming = tf.cumsum(tf.cast(stays, tf.int64))  # [all_characters]
-    row_ends = tf.gather(text_codes.row_limits(), text_codes.value_rowids())  # [all_characters]
+    row_ends = tf.gather(text_codes.row_limits(), value_rows(text_codes))  # [all_characters]
     return tf.minimum(tf.gather(stops, upcoming), row_ends)
