@@ -9,6 +9,8 @@ import tensorflow as tf
 from small_berts import TASKS, ask, columns_of
 from tasks import processes
 
+pytestmark = pytest.mark.slow
+
 # Beside word pieces: a task whose answers are texts, by each of the other tokenizers.
 OTHERS = {"characters": small_berts.characters, "subwords": small_berts.subwords}
 

@@ -237,6 +237,7 @@ def test_a_full_disk_is_an_error_of_the_system_in_one_sentence(overfitted, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_that_compares_all_ways_agrees(
     overfitted, exported, c_serve, tmp_path, capsys, monkeypatch
 ):

@@ -18,7 +18,8 @@ COLUMNS = {
 TYPES = {"prompt": tf.string, "temperature": tf.float32, "top_p": tf.float32}
 
 
-@pytest.mark.parametrize("kind", [pytest.param("characters", marks=pytest.mark.slow), "byte_pairs"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["characters", "byte_pairs"])
 def test_without_python_they_say_the_same(kind, c_serve, tmp_path):
     made = generator(kind)
     exported = made.export(tmp_path)
