@@ -269,7 +269,8 @@ def check_version(directory: str | os.PathLike[str], version: int | None) -> Non
     """
     if version is None:
         return
-    if not (isinstance(version, Integral) and version >= 1):
+    is_whole = isinstance(version, Integral) and not isinstance(version, bool)
+    if not (is_whole and version >= 1):
         raise ValueError(f"A version must be a whole number, at least 1, not {version!r}.")
     if version > _LAST_VERSION:
         raise ValueError(f"A version must be at most {_LAST_VERSION}, not {version}.")

@@ -168,6 +168,7 @@ def test_versions_count_up(quick_export, tmp_path):
         (0, "at least 1, not 0"),
         (1.5, "whole number, at least 1, not 1.5"),
         ("2", "whole number, at least 1, not '2'"),
+        (True, "whole number, at least 1, not True"),
     ],
 )
 def test_an_impossible_version_is_refused(quick_export, tmp_path, version, words):
