@@ -27,6 +27,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # run from a ch
 from benchmarks.c_serve import CServe
 
 TOLERANCE = 1e-4
+# Of the weights of alignments: whose tokens the rows are of, and whose the columns.
+ALIGNED = (("target", "source"), ("question", "context"))
 
 Row = dict[str, Any]  # the inputs of a row by name
 Answer = dict[str, Any]  # the outputs of a row by name, nested lists without padding
@@ -84,16 +86,25 @@ def without_padding(outputs: dict[str, list]) -> list[Answer]:
     """Outputs by name, a value for each row, as one answer for each row.
 
     Where a `length` is among them, lists of the other outputs are cut to it: rows are padded to
-    the longest of their batch.
+    the longest of their batch. A `target_length` is that of the outputs whose names begin with
+    `target_`; the `weights` of an alignment have a row and a column for each token of two texts.
 
     >>> without_padding({"words": [["a", ""]], "length": [1]})
     [{'words': ['a'], 'length': 1}]
+    >>> lengths = {"target_length": [1], "source_length": [2]}
+    >>> without_padding({"weights": [[[0.5, 0.5, 0.0], [0.0, 0.0, 0.0]]]} | lengths)[0]["weights"]
+    [[0.5, 0.5]]
     """
     rows = [dict(zip(outputs, row, strict=True)) for row in zip(*outputs.values(), strict=True)]
     for row in rows:
-        if "length" in row:
+        for length in [name for name in row if name.endswith("length")]:
             for name, value in row.items():
-                row[name] = value[: row["length"]] if isinstance(value, list) else value
+                if isinstance(value, list) and name.startswith(length.removesuffix("length")):
+                    row[name] = value[: row[length]]
+        for texts in ALIGNED:
+            down, across = (row.get(f"{text}_length") for text in texts)
+            if down is not None:
+                row["weights"] = [line[:across] for line in row["weights"][:down]]
     return rows
 
 

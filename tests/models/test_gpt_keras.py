@@ -64,6 +64,7 @@ def report(tmp_path_factory):
     return report_of(Path(__file__).with_name("load_berts.py"), folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*gpts.CONFIGS, "half"])
 def test_a_fresh_process_gets_the_same_outputs(report, name):
     assert isinstance(report[name], float), report[name]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import small_exports
 import tensorflow as tf
-from small_exports import KINDS, inputs_of
+from small_exports import OTHERS, QUICK, inputs_of
 
 THREADS = 8
 
@@ -21,27 +21,28 @@ def requests_of(kind: str) -> list[tuple[str, dict[str, list]]]:
     requests = []
     for number, size in enumerate([1, 5, 2, 3, 4, 1, 5, 3]):
         rows = texts[5 * number :][:size]
-        for name, function in small_exports.task(kind).signatures().items():
+        for name, function in small_exports.signatures_of(kind).items():
             requests.append((name, many_texts.columns(inputs_of(function), rows)))
     return requests
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [*QUICK, *OTHERS])
 def test_without_python_eight_threads_say_what_one_says(kind):
     requests = requests_of(kind)
     answers = []
     for threads in (1, THREADS):
-        with small_exports.runner().load(small_exports.export(kind), threads) as served:
+        with small_exports.runner().load(small_exports.export_of_all(kind), threads) as served:
             answers.append(served.ask_all(requests))
     assert all("outputs" in answer for answer in answers[0])
     assert answers[1] == answers[0]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", small_exports.QUICK)
+@pytest.mark.parametrize("kind", QUICK)
 def test_in_python_eight_threads_say_what_one_says(kind):
-    functions = small_exports.task(kind).signatures()
-    loaded = tf.saved_model.load(str(small_exports.export(kind)))
+    functions = small_exports.signatures_of(kind)
+    loaded = tf.saved_model.load(str(small_exports.export_of_all(kind)))
 
     def ask(request):
         name, columns = request

@@ -47,12 +47,12 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def signatures(kind):
-    return fuzz_exports.signatures(small_exports.export(kind))
+    return fuzz_exports.signatures(small_exports.export_of_all(kind))
 
 
 @pytest.fixture(scope="module")
 def served(kind):
-    with small_exports.runner().load(small_exports.export(kind)) as process:
+    with small_exports.runner().load(small_exports.export_of_all(kind)) as process:
         yield process
 
 
@@ -109,7 +109,7 @@ def test_values_of_a_wrong_type_are_refused(signatures, served):
 
 @pytest.mark.slow
 def test_the_command_finds_nothing(kind, capsys):
-    export = str(small_exports.export(kind))
+    export = str(small_exports.export_of_all(kind))
     small_exports.runner()  # skips without a compiler
     fuzz_exports.main([export, "--texts", "500", "--requests", "200"])
     shown = capsys.readouterr().out

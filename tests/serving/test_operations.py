@@ -16,9 +16,9 @@ from small_exports import KINDS
 
 GENERATORS = ["characters", "subwords", "byte_pairs"]
 SIGNATURES = {
-    "translator": {"serving_default", "n_best"},
+    "translator": {"serving_default", "n_best", "alignment"},
     "tagger": {"serving_default"},
-    "answerer": {"serving_default", "n_best"},
+    "answerer": {"serving_default", "n_best", "alignment"},
     "fill_mask": {"serving_default"},
     "classifier": {"serving_default", "pair"},
     "regression": {"serving_default", "pair"},
@@ -33,7 +33,7 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def exported(kind):
-    return small_exports.export(kind)
+    return small_exports.export_of_all(kind)
 
 
 @pytest.fixture(scope="module")

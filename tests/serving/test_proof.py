@@ -58,8 +58,8 @@ def assert_same(expected: list[dict[str, Any]], found: list[dict[str, Any]], wha
 
 def assert_it_says_what_python_says(kind: str, runner: Any, texts: list[bytes], alone: int) -> None:
     """In batches of 65 rows, and as many of the rows as said in calls of their own."""
-    with runner.load(small_exports.export(kind)) as served:
-        for name, function in small_exports.task(kind).signatures().items():
+    with runner.load(small_exports.export_of_all(kind)) as served:
+        for name, function in small_exports.signatures_of(kind).items():
             columns = many_texts.columns(inputs_of(function), texts)
             together = batches(columns, TOGETHER)
             expected = [row for batch in together for row in in_python(function, batch)]

@@ -60,6 +60,7 @@ def elsewhere(two_vocabularies, tmp_path_factory):
     return answer
 
 
+@pytest.mark.slow
 def test_a_fresh_process_says_the_same_after_the_folder_moved(elsewhere, two_vocabularies):
     expected = two_vocabularies.translate(TEXTS, n_best=2)
     assert len(elsewhere["translations"]) == len(expected) == len(TEXTS)
@@ -68,6 +69,7 @@ def test_a_fresh_process_says_the_same_after_the_folder_moved(elsewhere, two_voc
         assert (found["texts"], found["truncated"]) == (right.texts, right.truncated)
 
 
+@pytest.mark.slow
 def test_an_export_from_inside_a_strategy_serves_without_it(elsewhere, two_vocabularies, c_serve):
     assert elsewhere["mirrored"] > 0  # it was one
     assert devices(Path(elsewhere["exported"])) == set()

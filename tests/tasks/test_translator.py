@@ -41,7 +41,8 @@ def test_more_rows_than_one_chunk_holds(overfitted):
     assert overfitted(texts) == (TARGETS * 4)[:70]
 
 
-@pytest.mark.parametrize("beam_size", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_search_compiled_by_xla_gives_the_same(overfitted, beam_size):
     texts = [*SOURCES, "unknown word", "unknown " * 9, ""]
     options = dict(beam_size=beam_size, n_best=beam_size, max_length=24)
