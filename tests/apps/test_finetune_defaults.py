@@ -5,10 +5,9 @@ import random
 import bert_finetune
 import bert_start
 import pytest
+import training_run
 from bert_finetune_options import BertFinetuneOptions
 from finetune_classify import Classify
-
-from keras_transformer.training import set_seed
 
 KEYWORDS = {"sport": "ball goal team", "food": "soup bread rice", "sky": "star moon comet"}
 FILLERS = "the a one that we saw then and with there was in of it had some more".split()
@@ -33,13 +32,13 @@ def test_300_rows_of_three_labels_are_learned_with_the_defaults(tmp_path):
     options = BertFinetuneOptions(
         train=str(tmp_path / "{split}.tsv"), output=str(tmp_path / "run"), score_every=20
     )
-    set_seed(options.seed)
-    recipe = Classify(options)
-    bert, tokenizer = bert_start.start(options, recipe.texts)
-    model = recipe.model(bert)
-    model.build()
-    task = recipe.task(model, tokenizer)
-    bert_finetune.fit(options, recipe, task)
+    with training_run.begin(options) as report:
+        recipe = Classify(options)
+        bert, tokenizer = bert_start.start(options, recipe.texts)
+        model = recipe.model(bert)
+        model.build()
+        task = recipe.task(model, tokenizer)
+        bert_finetune.fit(options, recipe, task, report)
     scores = recipe.score(task, "test")
     assert scores.accuracy > 0.9, scores
     assert len(set(task([row.text for row in recipe.splits["test"]]))) == 3
