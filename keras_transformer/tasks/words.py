@@ -77,7 +77,8 @@ def split_words(texts: tf.Tensor) -> WordSpans:
                 values, word_row, nrows=tf.size(texts, tf.int64), validate=False
             )
             for values in (
-                tf.strings.reduce_join(letters, axis=1),
+                # By the values' rows, as `reduce_join` makes a table of words by letters.
+                tf.strings.unsorted_segment_join(letters.values, word, count),
                 tf.cast(start, tf.int32),
                 tf.cast(end, tf.int32),
             )

@@ -70,7 +70,7 @@ class TokenJoiner:
         first = tf.ones_like(flat[:1], tf.bool)  # [1], or none in an empty batch
         blanks = tf.where(tf.concat([first, tight], 0), "", " ")  # [all_tokens]
         pieces = tf.strings.join([blanks, tf.gather(self._surfaces, flat)])
-        return tf.strings.reduce_join(ids.with_values(pieces), axis=1)
+        return tf.strings.unsorted_segment_join(pieces, row, ids.nrows())
 
 
 def _is_unspaced(character: str) -> bool:
