@@ -1,6 +1,7 @@
 """What is asked of served tasks: the same sizes, texts of as many tokens, as many rows."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -184,12 +185,12 @@ def characters(vocab_size: int) -> str:
     return "".join(chr(FIRST_CHARACTER + index) for index in range(vocab_size - 4))
 
 
-class Requests:
+class Requests(ABC):
     """One request after the other; a subclass says what a request is."""
 
+    @abstractmethod
     def request(self, signature: str, batch_size: int) -> Callable[[], Any]:
         """A function that asks and waits for the answer, once it is certain that it is one."""
-        raise NotImplementedError
 
     def run(self, signature: str, batch_size: int, seconds: float) -> list[float]:
         """Asks for so many seconds, at least twice; the seconds of each request."""
