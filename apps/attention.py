@@ -4,18 +4,16 @@ The page needs no network and nothing beside it. A translator shows its translat
 text that it goes on with; a question takes its context by --text-pair.
 """
 
-import json
 import sys
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import command_line
-import pretrained
-from bert_start import load_pretrained as load_bert
-from gpt_start import load_pretrained as load_gpt
+from bert_start import load_pretrained
+from shown_task import open_task
+from waiting import waiting
 
-from keras_transformer.checkpoints.decoders import FAMILIES
 from keras_transformer.inspection import attention_of, write_attention_page
 from keras_transformer.models import BertEmbedder, BertMaskedLM
 from keras_transformer.tasks import FillMask, Task, TextEmbedder, TextGenerator, Translator
@@ -68,12 +66,12 @@ def main() -> None:
             f"{len(options.text)}."
         )
     check_can_be_written(options.output, "--output")
-    task = open_task(options.model)
-    shown = attention_of(
-        task, options.text, options.text_pair, window=options.window, **asked(options, task)
-    )
+    task = open_task(options.model, around_bert)
+    how = {"window": options.window} | asked(options, task)
     title = f"Attention of {Path(options.model).resolve().name}"
-    write_attention_page(options.output, shown, title)
+    with waiting(f"Looking into {options.model}"):
+        shown = attention_of(task, options.text, options.text_pair, **how)
+        write_attention_page(options.output, shown, title)
     print(f"{options.output}: {Path(options.output).stat().st_size / 1e6:.1f} MB")
     for text in shown:
         if text.windows > 1:
@@ -106,20 +104,9 @@ def asked(options: AttentionOptions, task: Task) -> dict[str, Any]:
     return {} if options.translate is None else {"translate": options.translate}
 
 
-def open_task(directory: str) -> Task:
-    """The task of a run; around a model of a Hugging Face directory, one that reads texts."""
-    if pretrained.saved_model(directory) is not None:
-        raise ValueError(
-            f"{directory} is a SavedModel, which cannot be looked into: give the folder of its run."
-        )
-    if pretrained.is_run(directory):
-        return Task.load(directory)
-    config = json.loads(Path(directory, "config.json").read_text(encoding="utf-8-sig"))
-    if config.get("model_type") in FAMILIES:
-        model, tokenizer, start_id = load_gpt(directory)
-        return TextGenerator(model, tokenizer, None, start_id)
-    # A head, of which only the encoder's attention is seen; this one reads "[MASK]", too.
-    bert, tokenizer = load_bert(directory)
+def around_bert(directory: str) -> Task:
+    """A task that reads "[MASK]", too; of its head only the encoder's attention is seen."""
+    bert, tokenizer = load_pretrained(directory)
     if tokenizer.mask_id < 0:
         return TextEmbedder(BertEmbedder(bert), tokenizer)
     return FillMask(BertMaskedLM(bert), tokenizer)

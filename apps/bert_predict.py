@@ -5,6 +5,7 @@ the task takes two texts, a line holds both, a tab between them: a pair of texts
 its context.
 """
 
+import functools
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ from typing import Any
 import command_line
 import pretrained
 from bert_use import Use, used_as
-from text_lines import in_chunks, lines_of
+from text_lines import LINES_AT_A_TIME, in_chunks, lines_of
 
 from keras_transformer.tasks import (
     FillMask,
@@ -41,16 +42,36 @@ class PredictOptions:
 def main() -> None:
     options = command_line.parse(PredictOptions, __doc__, positional="file")
     task = open_task(options)
-    answer, number = ANSWERS[type(task)], 1
-    for chunk in in_chunks(lines_of(options.file), options.file):
+    answer = functools.partial(ANSWERS[type(task)], task)
+    print_answers(answer, options.file, LINES_AT_A_TIME)
+
+
+def print_answers(
+    answer: Callable[[list[str]], Iterator[dict[str, Any]]], file: str | None, size: int
+) -> None:
+    """Prints a JSON object for each line; a line that is at fault ends it after those before.
+
+    Args:
+        answer: what answers some lines.
+        file: where they come from, None for standard input.
+        size: most lines that are answered at a time.
+    """
+    number = 1
+    for chunk in in_chunks(lines_of(file), file, size):
         try:
-            for answered in answer(task, chunk):
-                print(json.dumps(answered, ensure_ascii=False))
+            print_objects(answer(chunk))
         except LineError as error:
-            where = f"{options.file or 'standard input'}, line {number + error.index}"
+            print_objects(answer(chunk[: error.index]))
+            where = f"{file or 'standard input'}, line {number + error.index}"
             raise ValueError(f"{where}: {error}") from None
         number += len(chunk)
         sys.stdout.flush()
+
+
+def print_objects(objects: Iterator[dict[str, Any]]) -> None:
+    """Prints each as a line of JSON."""
+    for found in objects:
+        print(json.dumps(found, ensure_ascii=False))
 
 
 def open_task(options: PredictOptions) -> Task:

@@ -4,8 +4,7 @@ The server says what the model does; lines go in and answers come out as from tr
 bert_predict.py and gpt_generate.py, which do the same without a server.
 """
 
-import json
-import sys
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from typing import Any
@@ -106,7 +105,8 @@ def main() -> None:
             show = gpt_generate.show_scores if options.score else gpt_generate.show_texts
             show(options, ServedTexts(client, options))
         else:
-            answer_lines(client, options, ANSWERS[task])
+            answer = functools.partial(ANSWERS[task], client)
+            bert_predict.print_answers(answer, options.file, options.batch_size)
 
 
 def check_options(options: ClientOptions, task: str) -> None:
@@ -137,24 +137,6 @@ def check_options(options: ClientOptions, task: str) -> None:
 def flags(names: list[str]) -> str:
     """Options as they stand on the command line."""
     return ", ".join(f"--{name.replace('_', '-')}" for name in names)
-
-
-def answer_lines(
-    client: Client,
-    options: ClientOptions,
-    answer: Callable[[Client, list[str]], Iterator[dict[str, Any]]],
-) -> None:
-    """Prints a JSON object for each line, as bert_predict.py does."""
-    number = 1
-    for chunk in in_chunks(lines_of(options.file), options.file, options.batch_size):
-        try:
-            for answered in answer(client, chunk):
-                print(json.dumps(answered, ensure_ascii=False))
-        except bert_predict.LineError as error:
-            where = f"{options.file or 'standard input'}, line {number + error.index}"
-            raise ValueError(f"{where}: {error}") from None
-        number += len(chunk)
-        sys.stdout.flush()
 
 
 # A client has the methods of the tasks, and the functions of bert_predict.py need no more.

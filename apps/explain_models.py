@@ -2,30 +2,26 @@
 
 import dataclasses
 import itertools
-import json
 import warnings
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal
 
-import gpt_start
 import keras
-import pretrained
+import shown_task
+from bert_use import used_as
 from command_parser import flag
 
-from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.inspection import Topic, shapes_topic
 from keras_transformer.models import (
     Bert,
     BertConfig,
-    BertEmbedder,
     BertMaskedLM,
     Gpt,
     GptConfig,
     Transformer,
     TransformerConfig,
 )
-from keras_transformer.tasks import FillMask, Task, TextEmbedder, TextGenerator, Translator
+from keras_transformer.tasks import FillMask, Task, TextGenerator, Translator
 from keras_transformer.text import CharacterTokenizer
 
 
@@ -69,20 +65,18 @@ def open_task(directory: str | None) -> Task:
     """The task of a run's folder, or one around the model of a Hugging Face directory.
 
     Raises:
-        ValueError: when no folder is given, or it holds no model.
+        ValueError: when no folder is given, or it holds no model to look into.
     """
     if directory is None:
         raise ValueError("This topic looks into a trained model: give its folder by --model.")
-    if pretrained.is_run(directory):
-        return Task.load(directory)
-    fields = json.loads(Path(directory, "config.json").read_text(encoding="utf-8-sig"))
-    if fields.get("model_type") != "bert":
-        model, tokenizer, start_id = gpt_start.load_pretrained(directory)
-        return TextGenerator(model, tokenizer, None, start_id)
-    with warnings.catch_warnings():  # heads that nothing here asks
+    return shown_task.open_task(directory, vectors_of_bert)
+
+
+def vectors_of_bert(directory: str) -> Task:
+    """The vectors of texts by the BERT of a Hugging Face directory, without its heads."""
+    with warnings.catch_warnings():  # that there are heads
         warnings.filterwarnings("ignore", ".* also holds .*", UserWarning)
-        model = load_huggingface(directory, BertEmbedder)
-    return TextEmbedder(model, load_wordpiece(directory))
+        return used_as(directory, "embed")
 
 
 def shapes(options: Any) -> Topic:

@@ -3,6 +3,9 @@
 import itertools
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+
+import waiting
 
 from keras_transformer.data import decode_lines, read_lines
 
@@ -26,5 +29,14 @@ def in_chunks(
     """
     size = 1 if file is None and sys.stdin.isatty() else size
     lines = iter(lines)
-    while chunk := list(itertools.islice(lines, size)):
-        yield chunk
+    with lines_answered() as bar:
+        while chunk := list(itertools.islice(lines, size)):
+            yield chunk
+            bar.advance(len(chunk))
+
+
+def lines_answered() -> AbstractContextManager[waiting.Waiting]:
+    """Counts lines in a terminal that does not show the answers themselves."""
+    if waiting.CONSOLE.is_terminal:
+        return nullcontext(waiting.Waiting())
+    return waiting.waiting("Lines", console=waiting.ERRORS)

@@ -20,6 +20,7 @@ from keras_transformer.data.source import CountedSource
 
 # One for all: a score within a training is shown below the training's own bar.
 CONSOLE = Console()
+ERRORS = Console(stderr=True)
 
 Item = TypeVar("Item")
 Report = TypeVar("Report")
@@ -62,21 +63,25 @@ class Waiting:
 
 
 @contextmanager
-def waiting(what: str, total: int | None = None) -> Iterator[Waiting]:
+def waiting(
+    what: str, total: int | None = None, console: Console | None = None
+) -> Iterator[Waiting]:
     """Shows what takes long as long as it does, if the output is a terminal.
 
     Args:
         what: what it is, as in "Reading a.txt".
         total: its steps, if they are known.
+        console: where it is shown; on standard output by default.
     """
-    if not CONSOLE.is_terminal:
+    console = console or CONSOLE
+    if not console.is_terminal:
         yield Waiting()
         return
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}", markup=False)]
     columns += (
         [BarColumn(), TaskProgressColumn()] if total else [TextColumn("{task.fields[steps]}")]
     )
-    with Progress(*columns, TimeElapsedColumn(), console=CONSOLE, transient=True) as bar:
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
         bar.add_task(what, total=total, steps="")
         yield Waiting(bar)
 

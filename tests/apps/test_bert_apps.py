@@ -360,12 +360,13 @@ def test_lines_with_a_tab_are_pairs_and_their_neighbours_single_texts():
     assert found == ["one", "('two', 'three')", "", "('four', '')"]
 
 
-def test_a_line_that_is_no_pair_is_named(monkeypatch, tmp_path):
+def test_a_line_that_is_no_pair_is_named_after_the_answers_before_it(monkeypatch, tmp_path, capsys):
     def answer(task, lines):
-        return iter([{"columns": bert_predict.two_columns(lines)}])
+        return ({"first": first} for first in bert_predict.two_columns(lines)[0])
 
     monkeypatch.setattr(bert_predict, "open_task", lambda options: Labeller())
     monkeypatch.setitem(bert_predict.ANSWERS, Labeller, answer)
-    (tmp_path / "lines.txt").write_text("q\tc\n" * 1030 + "no tab\n")
+    (tmp_path / "lines.txt").write_text("q\tc\n" * 1030 + "no tab\nq\tc\n")
     with pytest.raises(SystemExit, match=r"lines\.txt, line 1031: 'no tab' must be two texts"):
         here(monkeypatch, "bert_predict", [str(tmp_path / "lines.txt")])
+    assert capsys.readouterr().out == '{"first": "q"}\n' * 1030

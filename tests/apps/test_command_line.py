@@ -242,6 +242,7 @@ def test_what_we_did_wrong_keeps_its_traceback():
         command_line.run(main)
 
 
+@pytest.mark.slow
 def test_a_reader_that_goes_away_is_no_error():
     code = (
         "import sys, command_line\n"

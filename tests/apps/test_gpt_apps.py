@@ -149,6 +149,7 @@ def test_the_report_has_the_course_of_the_training_and_its_texts(trained):
     assert report["data"]["train"]["kept"] == report["data"]["train"]["documents"] == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_stops_and_goes_on_ends_as_one_that_does_not(
     trained, monkeypatch, without_export
 ):
@@ -407,6 +408,7 @@ def test_what_cannot_be_answered_is_refused(trained, monkeypatch, tmp_path, argu
         here(monkeypatch, "gpt_generate", arguments)
 
 
+@pytest.mark.slow
 def test_a_gpt2_directory_is_asked_and_gone_on_from(tmp_path, monkeypatch, capsys):
     tokenizer = ByteLevelBPETokenizer.train([sentences(60)], 280, pad_token=None)
     fields = {"pad_token_id": -1, "bos_token_id": 0, "eos_token_id": 0, "embedding_dropout": 0.1}

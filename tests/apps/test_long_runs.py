@@ -81,6 +81,7 @@ def test_a_run_that_goes_astray_ends_with_a_sentence_and_leaves_no_model(corpus,
     assert not (corpus / "run" / "checkpoints").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("default_precision")
 def test_half_precision_with_recomputed_layers(corpus, monkeypatch, capsys):
     arguments = [*flags(corpus, "half", 6), "--precision", "mixed_float16", "--recompute"]

@@ -33,6 +33,7 @@ def runs(tmp_path_factory):
     return folder, shown
 
 
+@pytest.mark.slow
 def test_a_resumed_run_ends_as_one_that_never_stopped(runs):
     folder, _ = runs
     resumed, straight = weights(folder / "resumed"), weights(folder / "straight")
@@ -46,6 +47,7 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(runs):
     assert results[0]["updates"] == 12
 
 
+@pytest.mark.slow
 def test_a_run_leaves_everything_in_its_folder(runs):
     folder, shown = runs
     run = folder / "resumed"
@@ -68,6 +70,7 @@ def test_a_run_leaves_everything_in_its_folder(runs):
     assert shown.count("model:  ") == shown.count("reference: ") == 5
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_with_its_report(runs):
     folder, _ = runs
     resumed, straight = (read_report(folder / name) for name in ("resumed", "straight"))
@@ -83,6 +86,7 @@ def test_a_resumed_run_goes_on_with_its_report(runs):
     assert "<svg" in (folder / "resumed" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_written_options_repeat_the_run(runs, monkeypatch):
     from translate_options import TranslateTrainOptions
 
@@ -95,6 +99,7 @@ def test_the_written_options_repeat_the_run(runs, monkeypatch):
     assert options == command_line.parse(TranslateTrainOptions, None)
 
 
+@pytest.mark.slow
 def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkeypatch, capsys):
     folder, _ = runs
     lines = ["dog sees cat", "", "red cat", "   ", "big dog " * 100, "cat"]
@@ -113,6 +118,7 @@ def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkey
     assert answers[0] == answers[1] == answers[2]
 
 
+@pytest.mark.slow
 def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch, capsys):
     folder, _ = runs
     (folder / "two.txt").write_text("dog\ncat\n")
@@ -131,6 +137,7 @@ def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch,
         here(monkeypatch, "translate", ["--model", str(model), "--beam-size", "3"])
 
 
+@pytest.mark.slow
 def test_a_run_is_not_overwritten(runs, monkeypatch):
     folder, _ = runs
     before = (folder / "straight" / "model.weights.h5").stat().st_mtime_ns
@@ -139,6 +146,7 @@ def test_a_run_is_not_overwritten(runs, monkeypatch):
     assert (folder / "straight" / "model.weights.h5").stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
 def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
     folder, _ = runs
     run = folder / "straight"
@@ -152,6 +160,7 @@ def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
     assert (run / "results.json").read_text() == results
 
 
+@pytest.mark.slow
 def test_a_resumed_run_keeps_its_vocabularies(runs, monkeypatch):
     folder, _ = runs
     again = [*flags(folder, "straight", 12), "--resume", "--separate-vocabularies"]

@@ -5,6 +5,7 @@ import io
 import keras
 import numpy as np
 import pytest
+import text_lines
 import waiting
 from rich.console import Console
 from rich.progress import Progress
@@ -85,3 +86,17 @@ def test_scores_within_a_training_are_shown_below_its_bar(terminal):
     model.fit(*data, epochs=2, verbose=0, callbacks=[Score(), progress])
     assert [bar._done for bar in bars] == [4, 4]
     assert isinstance(bars[0]._bar, Progress) and "Scoring" in terminal.getvalue()
+
+
+def test_lines_are_counted_where_their_answers_are_not_seen(monkeypatch, clock):
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=100, color_system=None)
+    monkeypatch.setattr(waiting, "ERRORS", console)
+    chunks = text_lines.in_chunks(slow(map(str, range(20))), "a.txt", 8)
+    assert [len(chunk) for chunk in chunks] == [8, 8, 4]
+    assert "Lines 20" in " ".join(shown.getvalue().split())
+
+
+def test_lines_are_not_counted_among_their_answers(monkeypatch, terminal, capsys):
+    assert list(text_lines.in_chunks("abc", "a.txt", 2)) == [["a", "b"], ["c"]]
+    assert terminal.getvalue() == "" and capsys.readouterr() == ("", "")

@@ -218,6 +218,7 @@ def test_ours_decodes_exactly_the_wanted_number_of_tokens(beam_size):
     assert decoding.run(batch_size=3, beam_size=beam_size, times=2) == 3 * 4 * 2
 
 
+@pytest.mark.slow
 def test_keras_hub_trains_at_our_size():
     pytest.importorskip("keras_hub")
     from benchmarks.peers import keras_hub_transformer, ours

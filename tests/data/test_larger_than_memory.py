@@ -18,6 +18,8 @@ from keras_transformer.data import (
     pretraining_batches,
 )
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = NumberWords()
 
 

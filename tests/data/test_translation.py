@@ -265,6 +265,7 @@ def test_fit_sees_whole_epochs_without_a_false_warning():
     assert counter.steps == [batches.count_batches()] * 3
 
 
+@pytest.mark.slow
 def test_memory_stays_bounded_and_level_over_epochs():
     texts = [" ".join("7" * n) for n in range(1, 60)]
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # One shared thread: whatever waits for a thread of the common pool while it holds one would hang.
@@ -29,6 +31,7 @@ print("as it should be")
 """
 
 
+@pytest.mark.slow
 def test_fit_on_two_replicas_keeps_epochs_and_steps():
     path = os.pathsep.join([str(ROOT), str(Path(__file__).parent), str(ROOT / "tests")])
     result = subprocess.run(

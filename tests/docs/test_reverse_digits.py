@@ -29,6 +29,7 @@ def exact_share(example, model: keras.Model, rows: int = 2000) -> float:
     return float(np.mean([(f * (y > 0) == y).all() for f, y in zip(found, labels, strict=True)]))
 
 
+@pytest.mark.slow
 def test_the_last_digit_comes_first_after_few_steps(example):
     model = trained(example, seed=1, steps=150)
     inputs, labels = example.make_data(200, np.random.default_rng(1001))

@@ -4,6 +4,7 @@ import base64
 import json
 import re
 import sys
+import tomllib
 import zlib
 from importlib.resources import files
 
@@ -79,19 +80,14 @@ def test_a_page_is_written_as_a_whole(tmp_path):
         write_attention_page(path, [])
 
 
-def test_the_templates_are_installed_with_the_package(monkeypatch):
-    dist = pytest.importorskip("setuptools").Distribution
+def test_the_templates_are_installed_with_the_package():
     root = files("keras_transformer").parent
-    monkeypatch.chdir(root)
-    built = dist()
-    built.parse_config_files(["pyproject.toml"])
-    command = built.get_command_obj("build_py")
-    command.ensure_finalized()
-    command.manifest_files = {}  # would otherwise be made, by writing into the folder
-    folder = "keras_transformer/inspection"
-    found = command.find_data_files("keras_transformer.inspection", folder)
-    templates = {f"{folder}/templates/{f.name}" for f in (root / folder / "templates").iterdir()}
-    assert len(templates) >= 9 and templates <= set(found)
+    settings = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
+    patterns = settings["package-data"]["keras_transformer.inspection"]
+    folder = root / "keras_transformer" / "inspection"
+    templates = set((folder / "templates").iterdir())
+    assert len(templates) >= 9
+    assert templates <= {file for pattern in patterns for file in folder.glob(pattern)}
 
 
 def run(monkeypatch, *arguments: str) -> None:
@@ -133,7 +129,7 @@ def test_a_hugging_face_directory_of_bert_needs_no_head(tmp_path):
     bert = small_berts.make("embedder").model.bert
     save_huggingface(bert, tmp_path)
     (tmp_path / "vocab.txt").write_text("".join(f"{t}\n" for t in small_berts.VOCABULARY), "utf-8")
-    task = app.open_task(str(tmp_path))
+    task = app.open_task(str(tmp_path), app.around_bert)
     (shown,) = attention_of(task, ["the [MASK] runs"], ["a dog"])
     part = shown.maps["encoder"]
     assert [token.text for token in part.keys][:4] == ["[CLS]", "the", "[MASK]", "runs"]
@@ -148,7 +144,7 @@ def test_a_hugging_face_directory_of_gpt2_goes_on_from_prompts(tmp_path):
     generator = small_generators.generator("byte_pairs")
     save_huggingface(generator.model, tmp_path)
     save_byte_level_bpe(generator.tokenizer, tmp_path)
-    task = app.open_task(str(tmp_path))
+    task = app.open_task(str(tmp_path), app.around_bert)
     (shown,), (same,) = (attention_of(t, ["a cat"], max_new_tokens=0) for t in (task, generator))
     found, expected = shown.maps["decoder"], same.maps["decoder"]
     assert found.queries == expected.queries and found.queries[0].text == "<|endoftext|>"

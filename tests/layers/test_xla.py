@@ -1,8 +1,11 @@
 """Every layer compiles under XLA and gives what it gives without, in value and gradient."""
 
+import pytest
 import tensorflow as tf
 from layers import gallery
 from numpy.testing import assert_allclose
+
+pytestmark = pytest.mark.slow
 
 
 def test_all_layers_under_xla_equal_the_plain_call():

@@ -156,6 +156,7 @@ def test_beam_search_scores_are_those_of_the_full_pass():
         assert_allclose(found.log_probs[row, 0], total, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_search_compiled_by_xla_finds_the_same():
     model = gpts.built("llama")
     ids = gpts.prompts(model)

@@ -10,6 +10,7 @@ from keras_transformer import training
 from keras_transformer.models import Transformer
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 def test_a_compiled_model_loads_where_only_the_package_was_imported(tmp_path):
     model = Transformer(small.CONFIGS["learned"])

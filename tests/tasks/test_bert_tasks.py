@@ -83,6 +83,7 @@ def exported(kind, exported_bert):
     return exported_bert(kind)
 
 
+@pytest.mark.slow
 def test_its_export_says_the_same_without_python(task, exported, c_serve):
     for name, function in task.signatures().items():
         small_berts.assert_serves(exported, name, function, c_serve, columns_of(function))

@@ -198,6 +198,7 @@ def test_without_python_rows_together_and_alone_say_the_same(
     assert_same_answers(scores, expected["score"])
 
 
+@pytest.mark.slow
 def test_the_command_that_compares_all_ways_takes_options_of_each_row(
     generator, exported, request_columns, c_serve, tmp_path, capsys, monkeypatch
 ):

@@ -40,6 +40,7 @@ def exports(tmp_path_factory, corpus):
     return folder / "moved elsewhere", {name: Exported(t) for name, t in tokenizers.items()}
 
 
+@pytest.mark.slow
 def test_exports_work_in_a_process_that_has_only_tensorflow(exports, tricky):
     folder, modules = exports
     script = """

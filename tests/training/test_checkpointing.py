@@ -136,6 +136,7 @@ def test_resumed_at_an_epoch_border_equals_uninterrupted(whole, tmp_path):
     tiny.assert_same_bits(resumed, tiny.weights(whole[0]))
 
 
+@pytest.mark.slow
 def test_a_process_killed_for_real_is_resumed_in_another(tmp_path, seeded_and_killed):
     directory, _ = seeded_and_killed
     reference, resumed = tiny.tiny_model(), tiny.tiny_model()
@@ -155,6 +156,7 @@ def seeded_and_killed(tmp_path_factory):
     return directory, json.loads(processes.run("losses_and_killed_run", directory, expect=-9))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_losses_in_two_processes(tmp_path, seeded_and_killed):
     """And a model saved with our schedule loads where only our package was imported."""
     _, losses = seeded_and_killed

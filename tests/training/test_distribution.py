@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from training import processes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
