@@ -208,6 +208,7 @@ def test_a_run_is_gone_on_from_with_its_tokenizer(trained, tmp_path):
         gpt_train.prepare(GptTrainOptions(**options, block_size=64))
 
 
+@pytest.mark.slow
 def test_only_completions_are_learned_from_prompts(tmp_path, monkeypatch, without_export, capsys):
     rows = [{"prompt": f"{n} and then ", "completion": f"{n + 1}"} for n in range(10, 30)]
     file = tmp_path / "a.jsonl"

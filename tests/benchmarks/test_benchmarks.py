@@ -296,6 +296,7 @@ def test_ctranslate2_decodes_what_hugging_face_decodes():
         assert [[int(token) for token in row] for row in found] == expected
 
 
+@pytest.mark.slow
 def test_a_compiled_search_decodes_exactly_the_wanted_number_of_tokens():
     from benchmarks.peers import ours
 
@@ -303,6 +304,7 @@ def test_a_compiled_search_decodes_exactly_the_wanted_number_of_tokens():
     assert decoding.run(batch_size=3, beam_size=2, times=1) == 3 * 4
 
 
+@pytest.mark.slow
 def test_bert_classifiers_have_one_size_and_work():
     pytest.importorskip("keras_hub")
     from benchmarks.peers import keras_hub_bert, ours_bert

@@ -22,6 +22,7 @@ def where(page, block):
     return f"{pages.name_of(page)}, line {block.line}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUNNING)
 def test_python_runs(page, tmp_path, monkeypatch):
     """The blocks of a page go on from each other, as a reader pastes them."""

@@ -142,6 +142,7 @@ def labels_of(kind):
     }[kind]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pretraining", "regression", "span_qa"])
 def test_fit_evaluate_and_save_without_any_warning(kind, tmp_path):
     model, inputs, labels = berts.built(kind, ONE_LAYER), berts.batch(kind), labels_of(kind)

@@ -99,6 +99,7 @@ def test_plain_call_graph_predict_and_export_agree(kind, tmp_path):
     assert "Xla" not in (tmp_path / "export" / "saved_model.pb").read_bytes().decode("latin-1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gpt2", "llama"])
 def test_fit_evaluate_and_save_without_any_warning(kind, tmp_path):
     model = gpts.built(kind)

@@ -184,6 +184,7 @@ def test_a_process_with_tensorflow_alone_says_the_same(exported, expected, reque
     assert empty == {"text": [], "full_text": [], "score": [], "truncated": []}
 
 
+@pytest.mark.slow
 def test_without_python_rows_together_and_alone_say_the_same(
     exported, expected, request_columns, c_serve
 ):

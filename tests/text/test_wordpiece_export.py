@@ -88,6 +88,7 @@ def test_eager_graph_and_export_agree(exported):
     assert_all_ways_agree(*exported, TEXTS)
 
 
+@pytest.mark.slow
 def test_export_runs_without_python(exported, c_serve):  # noqa: F811
     module, folder = exported
     (together,) = c_serve.ask(folder, "serving_default", [{"text": TEXTS}])

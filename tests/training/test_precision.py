@@ -103,6 +103,7 @@ def test_only_float16_scales_its_loss(trained):
     }
 
 
+@pytest.mark.slow
 def test_stopped_and_resumed_equals_uninterrupted(trained, tmp_path):
     """The scale of the loss and the steps since its last change among the rest."""
     fit(make_gpt("mixed_float16"), tmp_path, StepLimit(6))
