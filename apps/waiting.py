@@ -81,7 +81,13 @@ def waiting(
     columns += (
         [BarColumn(), TaskProgressColumn()] if total else [TextColumn("{task.fields[steps]}")]
     )
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+    with Progress(
+        *columns,
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=not console.stderr,  # what is printed elsewhere stays there
+    ) as bar:
         bar.add_task(what, total=total, steps="")
         yield Waiting(bar)
 

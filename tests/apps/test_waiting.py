@@ -88,13 +88,15 @@ def test_scores_within_a_training_are_shown_below_its_bar(terminal):
     assert isinstance(bars[0]._bar, Progress) and "Scoring" in terminal.getvalue()
 
 
-def test_lines_are_counted_where_their_answers_are_not_seen(monkeypatch, clock):
+def test_lines_are_counted_where_their_answers_are_not_seen(monkeypatch, clock, capsys):
     shown = io.StringIO()
-    console = Console(file=shown, force_terminal=True, width=100, color_system=None)
+    console = Console(file=shown, stderr=True, force_terminal=True, width=100, color_system=None)
     monkeypatch.setattr(waiting, "ERRORS", console)
-    chunks = text_lines.in_chunks(slow(map(str, range(20))), "a.txt", 8)
-    assert [len(chunk) for chunk in chunks] == [8, 8, 4]
+    for chunk in text_lines.in_chunks(slow(map(str, range(20))), "a.txt", 8):
+        print(*chunk)
     assert "Lines 20" in " ".join(shown.getvalue().split())
+    first, second, third = capsys.readouterr().out.splitlines()
+    assert (first, third) == ("0 1 2 3 4 5 6 7", "16 17 18 19")
 
 
 def test_lines_are_not_counted_among_their_answers(monkeypatch, terminal, capsys):
