@@ -177,9 +177,11 @@ const char* json_value(const char* key) {
 const char* json_find(const char* object, const char* name) {
   const char* found = NULL;
   for (const char* key = *object == '{' ? json_first(object) : NULL; key; key = json_next(key)) {
-    char* bytes = malloc(strlen(key));
-    size_t size = json_string(key, bytes);
-    if (size == strlen(name) && !memcmp(bytes, name, size)) found = json_value(key);
+    size_t size = json_string(key, NULL);
+    if (size != strlen(name)) continue;
+    char* bytes = malloc(size + 1);
+    json_string(key, bytes);
+    if (!memcmp(bytes, name, size)) found = json_value(key);
     free(bytes);
   }
   return found;

@@ -17,10 +17,10 @@ const char* json_next(const char* element);  // the one behind it; NULL behind t
 const char* json_value(const char* key);     // what a key of an object stands for
 const char* json_find(const char* object, const char* name);  // the value of a key, or NULL
 
-// Writes the bytes of a string, which are not more than it takes in the text; gives their number.
+// Writes the bytes of a string where `bytes` is not NULL; gives their number.
 size_t json_string(const char* string, char* bytes);
 
-// The same for a string in base64; gives -1 if it is none.
+// The same for a string in base64, with room for its digits; gives -1 if it is none.
 long json_base64(const char* string, char* bytes);
 
 void json_write(FILE* file, const char* bytes, size_t size);  // as a string

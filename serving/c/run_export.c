@@ -113,7 +113,7 @@ static int set_string(TF_TString* string, const char* value) {  // "text", or {"
   const char* encoded = *value == '{' ? json_find(value, "b64") : NULL;
   const char* written = encoded ? encoded : value;
   if (*written != '"') return 0;
-  char* bytes = malloc(strlen(written));
+  char* bytes = malloc(json_string(written, NULL) + 1);
   long size = encoded ? json_base64(encoded, bytes) : (long)json_string(written, bytes);
   if (size >= 0) TF_StringCopy(string, bytes, (size_t)size);
   free(bytes);
