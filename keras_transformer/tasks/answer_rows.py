@@ -74,7 +74,7 @@ def guesses(outputs: Outputs) -> list[Guesses]:
 
 def classifications(outputs: Outputs) -> list[Classification] | list[Regression]:
     """Of a `TextClassifier`, which has labels or gives a number."""
-    if "scores" not in outputs:
+    if set(outputs) == {"score", "truncated"}:  # other tasks give these, too, beside more
         return [Regression(*row) for row in rows_of(outputs, "score", "truncated")]
     rows = rows_of(outputs, "label", "score", "scores", "truncated")
     return [Classification(*row) for row in rows]

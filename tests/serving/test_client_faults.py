@@ -34,6 +34,8 @@ def patient(client: Client, limit: int = 3) -> list[float]:
 def test_another_task_is_told_by_its_outputs(client):
     with pytest.raises(RequestRefused, match=r"of another task: .*gives score, translation"):
         client.tag(["a"])
+    with pytest.raises(RequestRefused, match=r"of another task: .*no label"):
+        client.classify(["a"])  # a score there is, as a regression gives it
     with pytest.raises(RequestRefused, match='"n_best" not found in signature def'):
         client.translate(["a"], n_best=2)
     with pytest.raises(RequestRefused, match="Missing named input: text"):
