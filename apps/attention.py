@@ -81,8 +81,9 @@ def main() -> None:
                 file=sys.stderr,
             )
         elif text.truncated:
+            follows = "" if text.written is None else ", or what follows it than it may become"
             print(
-                f"Not all of {text.text[:60]!r} is shown: it is longer than the model takes.",
+                f"Cut: {text.text[:60]!r} is longer than the model takes{follows}.",
                 file=sys.stderr,
             )
 

@@ -59,10 +59,11 @@ class CommandParser(ArgumentParser):
 
     def error(self, message: str, ex: Exception | None = None) -> NoReturn:
         """Ends the command with a sentence, and the flag that may have been meant."""
+        no_file = re.match(r'Parser key "config": File does not exist: (.*)\Z', message, re.S)
         fault = re.match(r'Parser key "(\w+)":.*(?:Got|Given) value: (.*)\Z', message, re.S)
         unknown = re.match(r"[Uu]nrecognized arguments: (.*)\Z", message, re.S)
         in_file = re.match(r"Option '([\w.]+)' is not accepted", message)
-        missing = re.match(r"argument (--[\w-]+): expected (?:one|at least one) argument", message)
+        missing = re.match(r"argument (--[\w-]+): expected (?:at least )?(\w+) argument", message)
         if fault and fault[1] in self._types:
             expected = in_words(self._types[fault[1]])
             message = f"{flag(fault[1])} takes {expected}, not {fault[2]!r}."
@@ -70,14 +71,18 @@ class CommandParser(ArgumentParser):
             message = self._of_unknown(unknown[1].split())
         elif in_file:
             message = f"there is no option {in_file[1]}{self._meant(in_file[1], file=True)}"
+        elif missing and missing[2] != "one":
+            message = f"{missing[1]} needs {missing[2]} values."
         elif missing:
-            expected = in_words(self._types[missing[1][2:].replace("-", "_")])
-            message = f"{missing[1]} needs a value: {expected}."
+            kind = self._types.get(missing[1][2:].replace("-", "_"))
+            message = f"{missing[1]} needs a value: {in_words(kind) if kind else 'a file'}."
+        elif no_file:
+            message = f"--config: there is no file {no_file[1]}."
         print(f"{self.prog}: {message}\nSee {self.prog} --help.", file=sys.stderr)
         sys.exit(2)
 
     def _of_unknown(self, arguments: list[str]) -> str:
-        flags = [argument for argument in arguments if argument.startswith("--")]
+        flags = [argument for argument in arguments if re.match(r"--?[^\W\d]", argument)]
         if not flags:
             return f"nothing is known to do with {' '.join(arguments)}: values follow a flag."
         return " ".join(

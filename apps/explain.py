@@ -4,6 +4,7 @@ Without a topic it lists them. Each prints its steps; --page writes them as one 
 pictures, too.
 """
 
+import difflib
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
@@ -119,7 +120,9 @@ def chosen(names: list[str]) -> list[str]:
     found: list[str] = []
     for name in names:
         if name != "all" and name not in TOPICS:
-            raise ValueError(f"topics are {', '.join(TOPICS)} and all, not {name!r}.")
+            close = difflib.get_close_matches(name, [*TOPICS, "all"], n=1)
+            meant = f" Did you mean {close[0]}?" if close else ""
+            raise ValueError(f"topics are {', '.join(TOPICS)} and all, not {name!r}.{meant}")
         found += [n for n in TOPICS if n not in OF_MODELS] if name == "all" else [name]
     return list(dict.fromkeys(found))
 
@@ -127,6 +130,9 @@ def chosen(names: list[str]) -> list[str]:
 def refuse_unused(options: ExplainOptions) -> None:
     """Refuses an option that none of the topics asked for has a use for."""
     names = chosen(options.topics)
+    of_scores = set(TAKEN_BY["scores"]) & set(names)
+    if options.scores and not options.values and of_scores == {"lookup"}:
+        raise ValueError("lookup takes --scores together with --values, one for each of them.")
     for option in fields(options):
         takers = TAKEN_BY.get(option.name)
         default = option.default_factory() if option.default is MISSING else option.default
@@ -158,6 +164,8 @@ def look_up(options: ExplainOptions) -> list[Topic]:
     """The scores stand for this topic where there are values for them."""
     if not options.values:
         return [look_up_topic()]
+    if not options.scores:
+        raise ValueError("lookup takes --values together with --scores, one for each of them.")
     scores, values = numbers(options.scores, "--scores"), numbers(options.values, "--values")
     return [look_up_topic(scores, values)]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from keras_transformer.inspection.attention import AttentionMap, TextAttention
-from keras_transformer.inspection.pictures import matplotlib_module
+from keras_transformer.inspection.pictures import drawing, matplotlib_module
 from keras_transformer.inspection.token_labels import Token
 
 # More cells than that in a row have no room for numbers.
@@ -31,24 +30,11 @@ FONTS = (
 )
 
 
-def drawing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Makes a function draw with fonts that have the letters of many scripts.
-
-    Raises:
-        ValueError: from the function, when matplotlib is not installed.
-    """
-
-    @functools.wraps(function)
-    def draw(*args: Any, **kwargs: Any) -> Any:
-        matplotlib = matplotlib_module()
-        installed = {
-            font.name for font in matplotlib_module("matplotlib.font_manager").fontManager.ttflist
-        }
-        families = ["DejaVu Sans", *(name for name in FONTS if name in installed)]
-        with matplotlib.rc_context({"font.family": families}):
-            return function(*args, **kwargs)
-
-    return draw
+def _fonts() -> dict[str, list[str]]:
+    """Fonts that have the letters of many scripts, as a style of matplotlib."""
+    manager = matplotlib_module("matplotlib.font_manager").fontManager
+    installed = {font.name for font in manager.ttflist}
+    return {"font.family": ["DejaVu Sans", *(name for name in FONTS if name in installed)]}
 
 
 def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
@@ -58,7 +44,7 @@ def _figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tup
     return figure, figure.subplots(rows, columns, squeeze=False)
 
 
-@drawing
+@drawing(_fonts)
 def plot_heads(part: AttentionMap) -> Any:
     """Small maps of all heads: a row for each layer, a column for each head.
 
@@ -89,7 +75,7 @@ def plot_heads(part: AttentionMap) -> Any:
     return figure
 
 
-@drawing
+@drawing(_fonts)
 def plot_head(part: AttentionMap, layer: int | None = None, head: int | None = None) -> Any:
     """A heat map: a row for each token that looks, a column for each that is looked at.
 
@@ -127,7 +113,7 @@ def plot_head(part: AttentionMap, layer: int | None = None, head: int | None = N
     return figure
 
 
-@drawing
+@drawing(_fonts)
 def plot_lines(
     part: AttentionMap,
     layer: int | None = None,
@@ -151,8 +137,9 @@ def plot_lines(
     if query is not None and not 0 <= query < len(part.queries):
         raise ValueError(f"query must be from 0 to {len(part.queries) - 1}, not {query}.")
     chosen = weights if query is None else weights[query : query + 1]
+    largest = chosen.max() or 1.0  # a query that may see nothing has zeros
     for (row, key), weight in np.ndenumerate(chosen):
-        strength = float(weight / chosen.max())
+        strength = float(weight / largest)
         if strength > 0.02:
             start = row if query is None else query
             axes.plot([0, 1], [start, key], color=LINE, alpha=strength, lw=0.4 + 2 * strength)
@@ -167,7 +154,7 @@ def plot_lines(
     return figure
 
 
-@drawing
+@drawing(_fonts)
 def plot_alignment(
     shown: TextAttention,
     layer: int | None = None,

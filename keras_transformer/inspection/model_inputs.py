@@ -1,9 +1,8 @@
-"""What the model of a task is given for a text, and the tokens behind the ids."""
+"""What the model of a task is given for a text, as the task itself reads it, and the tokens."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -48,15 +47,13 @@ def model_inputs(task: Task, text: str, target: str | None = None) -> ModelInput
     if isinstance(task, TextGenerator):
         if target is not None:
             raise ValueError("A TextGenerator reads one text; there is no target.")
-        start = [] if task.start_id is None else [task.start_id]
-        ids = start + _ids(task.tokenizer, text)
-        _check_length(ids, task.model.config.max_position_embeddings)
-        return _inputs({"token_ids": (ids, task.tokenizer)})
+        read = task.written_ids(text, min_new_tokens=0, max_new_tokens=0)
+        _refuse_cut(read.truncated, task.model.config.max_position_embeddings)
+        return _inputs({"token_ids": (read.read, task.tokenizer)})
     if isinstance(task, BertTask):
         pair = None if target is None else tf.constant([target])
         batch, _, truncated = task.reading(tf.constant([text]), pair)
-        if truncated.numpy()[0] or len(batch.token_ids) != 1:
-            raise ValueError(f"The text is longer than the {task.max_length} tokens of the task.")
+        _refuse_cut(truncated.numpy()[0] or len(batch.token_ids) != 1, task.max_length)
         read = _inputs({"token_ids": (batch.token_ids.numpy()[0].tolist(), task.tokenizer)})
         segments = {"segment_ids": batch.segment_ids.numpy()}
         return ModelInputs(read.inputs | segments, read.tokens, read.tokenizer)
@@ -64,14 +61,16 @@ def model_inputs(task: Task, text: str, target: str | None = None) -> ModelInput
 
 
 def _of_translator(task: Translator, text: str, target: str | None) -> ModelInputs:
-    config = task.model.config
-    source = [*_ids(task.source_tokenizer, text), config.eos_token_id]
-    _check_length(source, task.options.max_source_length)
-    target = task([text])[0] if target is None else target
-    ids = [config.bos_token_id, *_ids(task.target_tokenizer, target)]
-    _check_length(ids, task.options.max_target_length)
+    source, written, truncated = task.written_ids(text, target or "")
+    _refuse_cut(truncated, task.options.max_source_length)
+    if target is None:
+        written = task.written_ids(text).written
+    most = task.options.max_target_length
+    if len(written) > most:
+        raise ValueError(f"The target has {len(written)} tokens, its end counted; {most} are read.")
+    read = [task.model.config.bos_token_id, *written[:-1]]
     return _inputs(
-        {"source": (source, task.source_tokenizer), "target": (ids, task.target_tokenizer)}
+        {"source": (source, task.source_tokenizer), "target": (read, task.target_tokenizer)}
     )
 
 
@@ -83,10 +82,6 @@ def _inputs(rows: dict[str, tuple[list[int], Tokenizer]]) -> ModelInputs:
     )
 
 
-def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
-    return tokenizer.tokenize([text]).to_list()[0]
-
-
-def _check_length(ids: list[Any], most: int) -> None:
-    if len(ids) > most:
-        raise ValueError(f"The text has {len(ids)} tokens, special ones counted; {most} are read.")
+def _refuse_cut(is_cut: bool, most: int) -> None:
+    if is_cut:
+        raise ValueError(f"The text is longer than the {most} tokens that the model is given.")

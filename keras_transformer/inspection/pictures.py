@@ -1,9 +1,12 @@
-"""matplotlib, which only pictures need."""
+"""matplotlib, which only pictures need, and in which texts are no formulas."""
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 
 def matplotlib_module(name: str = "matplotlib") -> ModuleType:
@@ -22,3 +25,22 @@ def matplotlib_module(name: str = "matplotlib") -> ModuleType:
             "Pictures need matplotlib, which is not installed: pip install matplotlib, or this "
             "package with its extra [plot]."
         ) from None
+
+
+def drawing(style: Callable[[], Mapping[str, Any]]) -> Callable[[Callable], Callable]:
+    """Makes a function draw in a style, and dollars in texts stand for themselves.
+
+    Args:
+        style: gives the settings of matplotlib, once it is imported.
+    """
+
+    def decorated(function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def draw(*args: Any, **kwargs: Any) -> Any:
+            plain = {"text.parse_math": False}  # else "$$" is a formula, and a wrong one
+            with matplotlib_module().rc_context(plain | dict(style())):
+                return function(*args, **kwargs)
+
+        return draw
+
+    return decorated

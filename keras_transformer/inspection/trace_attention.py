@@ -68,6 +68,8 @@ def attention_topic(
     key_dim = wq.shape[1]
     if wk.shape[1] != key_dim:
         raise ValueError(f"wq has {key_dim} columns and wk {wk.shape[1]}; both make key_dim.")
+    if not isinstance(words, list | tuple) or not all(isinstance(word, str) for word in words):
+        raise ValueError(f"words must be a list of texts, as ['a', 'dog'], not {words!r}.")
     if words and len(words) != len(x):
         raise ValueError(f"There are {len(words)} words, but x has {len(x)} rows.")
     layer = _layer(wq, wk, wv)

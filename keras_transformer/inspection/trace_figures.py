@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_transformer.inspection.pictures import matplotlib_module
+from keras_transformer.inspection.pictures import drawing, matplotlib_module
 from keras_transformer.layers.positions import sinusoidal_table
 
 # Replaced by the colour of the page's text.
@@ -34,17 +34,17 @@ _STYLE = {
 
 def _figure(width: float, height: float) -> tuple[Any, Any]:
     """A figure with one pair of axes; no window, no global state."""
-    with matplotlib_module().rc_context(_STYLE):
-        figure = matplotlib_module("matplotlib.figure").Figure(
-            figsize=(width, height), layout="constrained"
-        )
-        return figure, figure.add_subplot()
+    figure = matplotlib_module("matplotlib.figure").Figure(
+        figsize=(width, height), layout="constrained"
+    )
+    return figure, figure.add_subplot()
 
 
+@drawing(lambda: _STYLE)
 def as_svg(figure: Any) -> str:
     """A figure as an `<svg>` element whose ink is the colour of the text around it."""
     buffer = io.StringIO()
-    with matplotlib_module().rc_context(_STYLE), warnings.catch_warnings():
+    with warnings.catch_warnings():
         # The browser, not matplotlib, finds a font for each character.
         warnings.filterwarnings("ignore", "Glyph .* missing", UserWarning)
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None})
@@ -54,6 +54,7 @@ def as_svg(figure: Any) -> str:
     return text.replace(_INK, "currentColor").strip()
 
 
+@drawing(lambda: _STYLE)
 def curves(
     x: Sequence[float], lines: Mapping[str, Sequence[float]], x_label: str, y_label: str
 ) -> Any:
@@ -69,6 +70,7 @@ def curves(
     return figure
 
 
+@drawing(lambda: _STYLE)
 def points(groups: Mapping[str, Mapping[str, Sequence[float]]]) -> Any:
     """Named points of the plane, a colour for each group; names stand beside each other."""
     figure, axes = _figure(7.4, 5.4)
@@ -130,6 +132,7 @@ def _lifts(names: Sequence[str], places: np.ndarray) -> list[float]:
     return lifts
 
 
+@drawing(lambda: _STYLE)
 def position_figure(length: int = 100, hidden_size: int = 128) -> Any:
     """The sinusoidal position encodings as a heat map, a row for each position.
 

@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_transformer.inspection.layer_calls import LayerCall, record_calls
 from keras_transformer.inspection.model_inputs import ModelInputs, model_inputs
+from keras_transformer.inspection.token_labels import visible
 from keras_transformer.inspection.topic import Matrix, Step, Topic
 from keras_transformer.layers import (
     AlibiPositionBias,
@@ -87,7 +88,7 @@ def shapes_topic(task: Task, text: str, target: str | None = None) -> Topic:
             "text → tokens → ids",
             Matrix(
                 [
-                    [_spelled(token), str(index)]
+                    [visible(token), str(index)]
                     for token, index in zip(tokens, read.inputs[name][0], strict=True)
                 ],
                 [str(i) for i in range(len(tokens))],
@@ -218,7 +219,7 @@ def _probabilities(logits: np.ndarray, read: ModelInputs) -> list[Step]:
     best = np.argsort(-weights, kind="stable")[:5]
     rows = [
         [
-            _spelled(read.tokenizer.id_to_token(int(index))),
+            visible(read.tokenizer.id_to_token(int(index))),
             str(index),
             f"{logits[place, index]:.4f}",
             f"{weights[index]:.4f}",
@@ -233,11 +234,6 @@ def _probabilities(logits: np.ndarray, read: ModelInputs) -> list[Step]:
             f"The {len(best)} most probable tokens {where}.",
         )
     ]
-
-
-def _spelled(token: str) -> str:
-    """A token as it can be seen: blanks are drawn."""
-    return token if token.strip() else "␣" * len(token)
 
 
 def _shape(shape: Any) -> str:

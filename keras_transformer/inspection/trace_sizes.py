@@ -115,7 +115,9 @@ def schedules_topic(peak: float = 1e-3, warmup_steps: int = 400, total_steps: in
     }
     warm = max(warmup_steps, 1)
     middle = (warm + total_steps) // 2
-    updates = sorted({1, (warm + 1) // 2, warm, warm + 1, middle, total_steps})
+    updates = sorted(
+        n for n in {1, (warm + 1) // 2, warm, warm + 1, middle, total_steps} if n <= total_steps
+    )
     rates = [[float(schedule(n - 1)) for n in updates] for schedule in schedules.values()]
     return Topic(
         "Learning-rate schedules",

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from keras_transformer.checks import check_at_least
+from keras_transformer.inspection.token_labels import visible
 from keras_transformer.inspection.topic import Matrix, Step, Topic
 from keras_transformer.inspection.trace_figures import curves, points
 from keras_transformer.inspection.word_vectors import (
@@ -75,7 +76,7 @@ def contexts_topic(task: Task, word: str = "bank", texts: Sequence[str] = ()) ->
         for name, text, place in zip(names, texts, plane.tolist(), strict=True)
     }
     layers = [f"layer {i}" for i in range(1, vectors.shape[1] + 1)]
-    spelled = " ".join(tokenizer.id_to_token(i) for i in found[0][0])
+    spelled = " ".join(visible(tokenizer.id_to_token(i)) for i in found[0][0])
     return Topic(
         f"The word “{word}” in {len(texts)} texts",
         "In the table of embeddings a word has one vector. Each layer mixes in what stands around "
@@ -135,7 +136,7 @@ def neighbours_topic(
         raise ValueError(f"An analogy is asked with three words, not {len(analogy)}.")
     check_at_least(1, top=top)
     table, tokenizer = token_table(task)
-    spelled = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
+    spelled = [visible(tokenizer.id_to_token(i)) for i in range(tokenizer.vocab_size)]
     hidden = [*(i for i in tokenizer.special_ids if i >= 0), tokenizer.unk_id]
     hidden += [i for i, name in enumerate(spelled) if re.fullmatch(r"\[unused\d+\]", name)]
 

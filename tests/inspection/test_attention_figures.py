@@ -75,6 +75,21 @@ def test_the_alignment_has_the_strongest_lines():
         plot_alignment(made_up.long_text(4, 1, 1))
 
 
+def test_dollars_are_no_formulas(tmp_path):
+    shown = made_up.translation(["$$", r"$\foo$"], ["$x$"])
+    figure = plot_alignment(shown)
+    figure.savefig(tmp_path / "alignment.svg")
+    assert r"$\foo$" in texts(figure.axes[0])
+    for draw in (plot_head, plot_lines):
+        draw(shown.maps["encoder"]).savefig(tmp_path / "figure.png", dpi=40)
+
+
+@pytest.mark.filterwarnings("error")
+def test_without_any_weight_there_are_no_lines():
+    part = TRANSLATION.maps["encoder"]
+    assert not plot_lines(part._replace(weights=np.zeros_like(part.weights))).axes[0].lines
+
+
 def test_what_is_not_there_is_said(monkeypatch):
     part = TRANSLATION.maps["cross"]
     with pytest.raises(ValueError, match="layer must be from 0 to 1, or None, not 2"):

@@ -88,10 +88,12 @@ def test_numbers_of_ones_own(run, arguments, expected):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["sofmax"], "topics are attention, softmax, .* and all, not 'sofmax'"),
+        (["sofmax"], r"topics are attention, .* and all, not 'sofmax'\. Did you mean softmax\?"),
         (["softmax", "--scores", "3", "x"], "--scores takes numbers, not '3 x'"),
         (["softmax", "--temperature", "hot"], "--temperature takes a number, not 'hot'"),
-        (["lookup", "--values", "1", "2"], "scores must be two or more numbers"),
+        (["lookup", "--values", "1", "2"], "lookup takes --values together with --scores"),
+        (["lookup", "--scores", "1", "2"], "lookup takes --scores together with --values"),
+        (["neighbours", "--analogy", "a", "b"], "--analogy needs 3 values"),
         (["attention", "--numbers", '{"y": [[1]]}'], "--numbers knows x, wq, wk, wv, words"),
         (["attention", "--numbers", '{"wq": [[1]]}'], "--numbers needs x"),
         (["attention", "--numbers", "[1]"], "--numbers takes a JSON object"),

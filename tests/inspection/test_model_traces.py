@@ -10,7 +10,7 @@ import tensorflow as tf
 from keras_transformer.inspection import record_calls, shapes_topic
 from keras_transformer.inspection.model_inputs import model_inputs
 from keras_transformer.models import Transformer, TransformerConfig
-from keras_transformer.tasks import Translator
+from keras_transformer.tasks import TranslationOptions, Translator
 
 TEXT = "the dog sees the red house."
 
@@ -83,6 +83,22 @@ def test_probabilities_are_the_models():
     assert int(best[1]) == weights.argmax() and float(best[3]) == round(float(weights.max()), 4)
 
 
+def test_a_translator_is_given_the_tokens_that_it_wrote():
+    options = TranslationOptions(1, 1, max_source_length=20, max_target_length=5)
+    task = small_translators.make_translator(small_translators.subwords(), options=options)
+    with small_berts.eagerly():
+        written = task.written_ids("one dog").written
+        read = model_inputs(task, "one dog").inputs["target"].tolist()
+    assert read == [[task.model.config.bos_token_id, *written[:-1]]]
+    with pytest.raises(ValueError, match="The target has .* tokens, its end counted; .* are read"):
+        model_inputs(task, "one dog", "zwei Hunde " * 100)
+
+
+def test_blanks_and_breaks_of_lines_can_be_told_apart():
+    topic = shapes_topic(small_generators.generator("characters"), "a\n b")
+    assert [row[0] for row in topic.step("Tokens: token_ids").matrix.values][1:] == [*"a↵␣b"]
+
+
 def test_the_shapes_of_a_bert_and_its_mask(fill_mask):
     task = fill_mask
     topic = shapes_topic(task, "the dog sees [MASK].")
@@ -144,5 +160,5 @@ def test_a_question_is_read_with_its_context():
 
 
 def test_too_long_a_text_for_a_generator_is_refused():
-    with pytest.raises(ValueError, match=r"has 27 tokens, special ones counted; 12 are read"):
+    with pytest.raises(ValueError, match="longer than the 12 tokens"):
         shapes_topic(small_generators.generator("characters"), "the dog sees the red house")

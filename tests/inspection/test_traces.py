@@ -82,6 +82,8 @@ def test_a_trace_that_leaves_the_layer_is_noticed(monkeypatch):
         ({"x": [[1]], "wq": [[1, 2]]}, "wq has 2 columns and wk 1"),
         ({"x": [[1e200, 1e200]]}, "too large: products of them are not finite"),
         ({"x": [[1]], "words": ["a", "b"]}, "There are 2 words, but x has 1 rows"),
+        ({"x": [[1]], "words": [3]}, r"words must be a list of texts, .* not \[3\]"),
+        ({"x": [[1]], "words": "a"}, "words must be a list of texts, .* not 'a'"),
     ],
 )
 def test_matrices_that_do_not_fit_are_refused(given, message):
@@ -223,6 +225,7 @@ def test_the_rates_are_those_of_the_schedules():
     found = [float(rate) for rate in rates.values[rates.rows.index("cosine")]]
     assert_allclose(found, [float(cosine(update - 1)) for update in updates], rtol=1e-3)
     assert updates[0] == 1 and updates[-1] == 20
+    assert schedules_topic(0.5, 0, 1).step("Rates").matrix.columns == ["update 1"]
     assert keras.ops.convert_to_numpy(cosine(3)) == pytest.approx(0.5)
 
 

@@ -1,5 +1,7 @@
 """Vectors of words: in contexts they are what the model computes, of the table what is near."""
 
+import re
+
 import numpy as np
 import pytest
 import small_berts
@@ -170,6 +172,15 @@ def test_the_principal_plane_keeps_distances_within_it():
 
     assert_allclose(distances(plane), distances(flat), atol=1e-9)
     assert plane[:, 0].var() > plane[:, 1].var()
+
+
+def test_dollars_in_names_are_no_formulas():
+    pytest.importorskip("matplotlib")
+    named = {"$$": (0.0, 1.0), r"$\foo$": (1.0, 0.0)}
+    page = trace_figures.as_svg(trace_figures.points({"costs $5 or $6": named, "b": {"c": (2, 2)}}))
+    assert {">$$</text>", r">$\foo$</text>", ">costs $5 or $6</text>"} <= set(
+        re.findall(r">[^<>]*</text>", page)
+    )
 
 
 def test_names_in_a_picture_do_not_cover_each_other():

@@ -42,7 +42,13 @@ function chooseText(index) {
   if (text.pair !== null) about.append(" · ", element("bdi", { dir: "auto" }, text.pair));
   if (text.written !== null) about.append(" → ", element("bdi", { dir: "auto" }, text.written));
   if (text.windows > 1) about.append(` (window ${text.window} of ${text.windows}, from 0)`);
-  if (text.truncated) about.append(" (not all of it is shown: it is longer than the model takes)");
+  if (text.truncated) {
+    about.append(
+      text.written === null
+        ? " (not all of it is shown: it is longer than the model takes)"
+        : " (cut: the text is longer than the model takes, or what follows it than it may become)",
+    );
+  }
   const kinds = text.maps.map((m) => m.kind);
   if (!kinds.includes(state.kind)) state.kind = kinds.includes("cross") ? "cross" : kinds[0];
   switches("kinds", "kind", kinds, (kind) => KIND_NAMES[kind], chooseKind);
