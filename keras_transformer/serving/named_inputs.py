@@ -64,6 +64,8 @@ def _value(value: Any, dtype: tf.DType, where: str) -> Any:
             raise ValueError(f"{where} must be from {dtype.min} to {dtype.max}, not {value}.")
     else:
         fits, kind = isinstance(value, int | float) and not isinstance(value, bool), "a number"
+        if fits and not abs(value) <= float(dtype.max):  # NaN, too, which JSON has not
+            fits, kind = False, f"a number that {dtype.name} holds"
     if not fits:
         raise ValueError(f"{where} must be {kind}, not {value!r:.50}.")
     return value

@@ -26,8 +26,12 @@ def read_requests(
     In a file called `*.jsonl` a line is an object with values by the names of inputs:
     ``{"question": "Who?", "context": "Ada."}``. A list holds a value for each of several rows, and
     ``{"b64": "..."}`` stands for bytes, as in a server's REST interface. The line is a request to
-    every signature all of whose inputs it names. In any other file a line is a text, and a request
-    to every signature that takes one text. Blank lines are passed over.
+    every signature all of whose inputs it names; a name that is no input of any is refused. In any
+    other file a line is a text, and a request to every signature that takes one text. Blank lines
+    are passed over.
+
+    A server that merges requests refuses one with more rows than its `max_batch_size` (64 in this
+    project's configuration), and then the version: no line should have more.
 
     Args:
         file: the file, plain or gzip.
@@ -39,8 +43,9 @@ def read_requests(
         The requests, signature by signature.
 
     Raises:
-        ValueError: when a line fits no signature, or no line fits a signature; when a value is not
-            of its input's type; when there are more requests than a server takes.
+        ValueError: when a line fits no signature or names an input that there is not, or no line
+            fits a signature; when a value is not of its input's type; when there are more requests
+            than a server takes.
         FileNotFoundError: when there is no such file.
 
     >>> import pathlib, tempfile
@@ -56,6 +61,11 @@ def read_requests(
         fitting = [name for name, inputs in signatures.items() if _fits(given, inputs, defaults)]
         if not fitting:
             raise ValueError(f"{where}: {_misfit(given, signatures, defaults)}")
+        known = dict.fromkeys(name for inputs in signatures.values() for name in inputs)
+        if not isinstance(given, str) and (unknown := [n for n in given if n not in known]):
+            raise ValueError(
+                f"{where}: no signature has an input {unknown[0]!r}; there are {', '.join(known)}."
+            )
         for name in fitting:
             inputs = signatures[name]
             named = {_needed(inputs, defaults)[0]: given} if isinstance(given, str) else given

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import shutil
 import stat
 import sys
@@ -96,6 +97,10 @@ MISFITS = {
         ("a.jsonl", '\n{"tex": "a"}\n', {"serving_default": TEXT}),
         "a.jsonl, line 2: no signature takes tex, but 'serving_default' (text).",
     ),
+    "an unknown input beside known ones": (
+        ("a.jsonl", '{"text": "a", "txet_pair": "b"}\n', {"s": TEXT, "pair": PAIR}),
+        "a.jsonl, line 1: no signature has an input 'txet_pair'; there are text, text_pair.",
+    ),
     "no line for a signature": (
         ("a.jsonl", '{"text": "a"}\n', {"s": TEXT, "pair": PAIR}),
         "a.jsonl: no line is a request to 'pair'",
@@ -138,6 +143,9 @@ def test_as_many_records_as_a_server_takes_are_right(tmp_path):
         ({"prompt": "a", "top_k": True}, "line 1: top_k must be a whole number, not True."),
         ({"prompt": "a", "top_k": 2**31}, "line 1: top_k must be from -2147483648 to 2147483647"),
         ({"prompt": "a", "temperature": "1"}, "line 1: temperature must be a number, not '1'."),
+        ({"prompt": "a", "temperature": 10**400}, "must be a number that float32 holds, not 1000"),
+        ({"prompt": "a", "temperature": math.inf}, "must be a number that float32 holds, not inf"),
+        ({"prompt": "a", "temperature": math.nan}, "must be a number that float32 holds, not nan"),
         ({"prompt": ["a", "b"], "top_k": [1]}, "as many rows, not prompt 2, top_k 1."),
         ({"prompt": []}, "line 1: there must be at least one row."),
     ],
