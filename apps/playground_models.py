@@ -13,6 +13,7 @@ from keras_transformer.serving.client_answers import task_of
 from keras_transformer.tasks import (
     Answers,
     Classification,
+    Generation,
     Guesses,
     Regression,
     TaggedWord,
@@ -26,7 +27,7 @@ from keras_transformer.tasks.alignments import (
     answer_alignments,
     translation_alignments,
 )
-from keras_transformer.tasks.generation_options import GenerationOptions
+from keras_transformer.tasks.generation_options import SERVED_OPTIONS, GenerationOptions
 from keras_transformer.tasks.requests import plain
 
 
@@ -60,6 +61,9 @@ class Model(Protocol):
 
     def generate(self, prompt: str, **options: Any) -> Iterator[str]:
         """The new text in pieces."""
+
+    def is_cut(self, prompt: str) -> bool:
+        """Whether only the end of a prompt is read."""
 
 
 def open_model(
@@ -111,6 +115,11 @@ def open_saved_model(folder: str) -> "SignatureModel":
     }
 
     def ask(signature: str, inputs: dict[str, list]) -> dict[str, Any]:
+        if signature not in shapes:
+            raise ValueError(
+                f"The SavedModel in {folder} has no signature {signature}, which the page asks: "
+                "export it with that one, too."
+            )
         function = loaded.signatures[signature]
         specs = function.structured_input_signature[1]
         return plain(
@@ -161,6 +170,10 @@ class RunModel:
 
     def generate(self, prompt: str, **options: Any) -> Iterator[str]:
         return self._task.stream(prompt, **options)
+
+    def is_cut(self, prompt: str) -> bool:
+        (cut,) = self._task.truncated([prompt])
+        return cut
 
 
 class SignatureModel:
@@ -227,7 +240,13 @@ class SignatureModel:
         return np.stack(answer_rows.embeddings(self._ask("serving_default", {"text": texts})))
 
     def generate(self, prompt: str, **options: Any) -> Iterator[str]:
+        yield self._generation(prompt, options).text
+
+    def is_cut(self, prompt: str) -> bool:
+        return self._generation(prompt, {"max_new_tokens": 0}).truncated
+
+    def _generation(self, prompt: str, options: dict[str, Any]) -> Generation:
         asked = vars(GenerationOptions(**options))
-        inputs = {"prompt": [prompt]} | {name: [asked[name]] for name in options}
+        inputs = {"prompt": [prompt]} | {name: [asked[name]] for name in SERVED_OPTIONS}
         (found,) = answer_rows.generations(self._ask("generate", inputs))
-        yield found.text
+        return found

@@ -3,7 +3,7 @@
 import gradio
 from playground_models import Model
 
-from keras_transformer.tasks import Regression
+from keras_transformer.tasks import Classification, Regression
 from playground_views.faults import note_cut, shown
 
 
@@ -20,15 +20,21 @@ def view(model: Model) -> None:
         note_cut(found.truncated, "The text is")
         if isinstance(found, Regression):
             return f"{found.score:.4f}"
-        scores = found.scores
-        if not isinstance(scores, dict):  # of the others a served model gives no names
-            others = (f"label {number}" for number in range(len(scores)))
-            scores = dict(zip(others, scores, strict=True))
-            scores = {
-                found.label if score == found.score else name: score
-                for name, score in scores.items()
-            }
-        return scores
+        return by_name(found)
 
     for event in (button.click, text.submit, pair.submit):
         event(classify, [text, pair], [labels], api_name=False)
+
+
+def by_name(found: Classification) -> dict[str, float]:
+    """The probabilities by the labels; a served model names the likeliest label only.
+
+    >>> by_name(Classification("good", 0.5, [0.5, 0.5], False))
+    {'good': 0.5, 'label 1': 0.5}
+    """
+    if isinstance(found.scores, dict):
+        return found.scores
+    names = [f"label {number}" for number in range(len(found.scores))]
+    if found.label:  # a blank text has none
+        names[found.scores.index(found.score)] = found.label
+    return dict(zip(names, found.scores, strict=True))

@@ -45,6 +45,8 @@ def view(model: Model) -> None:
         prompt: str, most: float, temperature: float, top_k: float, top_p: float, seed: float
     ) -> Iterator[str]:
         written = prompt
+        if model.is_cut(prompt):
+            gradio.Warning("The prompt is longer than the model takes: only its end is read.")
         pieces = model.generate(
             prompt,
             max_new_tokens=int(most),

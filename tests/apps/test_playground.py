@@ -105,7 +105,8 @@ ASKED = {
     "regression": lambda model: [model.classify(TEXT, ""), model.classify(TEXT, "a cat")],
     "embedder": lambda model: [model.embed([TEXT, "a dog"])],
     "characters": lambda model: ["".join(model.generate("the ", max_new_tokens=6, temperature=0.5,
-                                                        top_k=5, top_p=0.9, seed=3))],
+                                                        top_k=5, top_p=0.9, seed=3)),
+                                 model.is_cut("the "), model.is_cut(99 * "the ")],
 }  # fmt: skip
 QUICK = ("tagger", "fill_mask", "embedder", "regression")
 
@@ -152,6 +153,22 @@ def test_an_export_without_a_map_says_so():
     assert model.align("text") is None and model.most_translations == 1
 
 
+class Answering(tf.Module):
+    """Looks like an export of a question answerer with one signature."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="question")])
+    def serve(self, question):
+        return {"answer": question}
+
+
+def test_a_signature_that_an_export_lacks_is_named(tmp_path):
+    module = Answering()
+    tf.saved_model.save(module, str(tmp_path), {"serving_default": module.serve})
+    model = playground_models.open_model(str(tmp_path))
+    with pytest.raises(ValueError, match="has no signature n_best, which the page asks: export"):
+        model.answer(QUESTION, TEXT)
+
+
 def test_a_port_that_cannot_be_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["playground.py", "--port", "70000"])
     with pytest.raises(ValueError, match="--port is 70000; it must be from 0 to 65535"):
@@ -169,7 +186,7 @@ def test_without_gradio_it_says_what_to_install(monkeypatch):
 # What is shown -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["markup", "similarity", "tagging"])
+@pytest.mark.parametrize("name", ["classification", "markup", "similarity", "tagging"])
 def test_examples_in_docstrings(name):
     pytest.importorskip("gradio", reason="needs gradio: the extra [playground]")
     module = importlib.import_module(f"playground_views.{name}")
