@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from keras_transformer.inspection import line_chart, report_page
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
-from keras_transformer.inspection.report_tables import duration, score_rows, table
+from keras_transformer.inspection.report_tables import at_time, duration, score_rows, table
 from keras_transformer.inspection.training_report import read_report
 
 NOT_COMPARED = ("output", "export", "resume")  # options that say nothing of the training
@@ -96,7 +96,7 @@ class Comparison:
     def _training(self) -> Iterator[tuple[str, list[Any]]]:
         runs = self.runs
         last = [run["epochs"][-1] if run["epochs"] else {} for run in runs]
-        yield from self._row("state", [run["state"] for run in runs])
+        yield from self._row("state", [_state(run) for run in runs])
         yield from self._row("model", [run["model"].get("class") for run in runs])
         yield from self._row("weights", [run["model"].get("parameters") for run in runs])
         yield from self._row("trained on", [", ".join(run["devices"]) or None for run in runs])
@@ -163,6 +163,12 @@ class Comparison:
             _sample([some[text] for some in answers], self.names) for text in asked[:MOST_SAMPLES]
         )
         return f"<h2>Samples</h2><div class='samples'>{articles}</div>" if articles else ""
+
+
+def _state(run: Mapping[str, Any]) -> str:
+    """How a run ended; of one that did not, or that was killed, when it last wrote its report."""
+    is_known = run["state"] == "running" and run["updated"]
+    return f"running at {at_time(run['updated'])}" if is_known else run["state"]
 
 
 def _sample(texts: Sequence[Mapping[str, str]], names: Sequence[str]) -> str:

@@ -12,6 +12,7 @@ from keras_transformer.inspection.line_chart import number
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
 from keras_transformer.inspection.report_tables import (
+    at_time,
     duration,
     in_words,
     score_rows,
@@ -49,8 +50,15 @@ details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; paddin
 .options span:last-child { text-align: right; overflow-wrap: anywhere; }
 """
 
-# A training that goes on writes the page anew; not while somebody reads in it.
+# A training that goes on writes the page anew; not while somebody reads in it. One that was killed
+# could not say so.
 RELOAD = """
+const silent = document.getElementById("silent");
+const minutes = Math.floor((Date.now() - Date.parse(silent.dataset.since)) / 60000);
+if (minutes >= 10) {
+  silent.textContent = `Nothing was written for ${minutes.toLocaleString("en")} minutes. ` +
+    "If nothing is being scored or exported, the run was killed.";
+}
 setInterval(() => {
   if (!document.querySelector("details[open], .chart:hover, .chart svg:focus")) location.reload();
 }, 20000);
@@ -103,13 +111,15 @@ def _head(facts: Mapping[str, Any]) -> str:
     state, message = facts["state"], facts["message"]
     times = [facts["command"]] if facts["command"] else []
     if facts["started"]:
-        times.append(f"began {_time(facts['started'])}")
+        times.append(f"began {at_time(facts['started'])}")
     if facts["resumed"]:
-        times.append(f"resumed {_time(facts['resumed'][-1])}")
+        times.append(f"resumed {at_time(facts['resumed'][-1])}")
     if facts["updated"]:
         goes_on = ", renewed while the run goes on" if state == "running" else ""
-        times.append(f"this page is of {_time(facts['updated'])}{goes_on}")
+        times.append(f"this page is of {at_time(facts['updated'])}{goes_on}")
     said = f"<p>{escape(message)}</p>" if message else ""
+    if state == "running":
+        said += f"<p id='silent' data-since='{escape(facts['updated'] or '')}'></p>"
     return (
         f"<header><div class='head'><h1>{escape(facts['title'])}</h1>"
         f"<span class='state' style='--tone: var(--{TONES[state]})'>{state}</span></div>"
@@ -231,7 +241,3 @@ def _details(title: str, body: str) -> str:
 
 def _count(number: int, name: str) -> str:
     return f"{number:,} {name}{'' if number == 1 else 's'}"
-
-
-def _time(iso: str) -> str:
-    return iso.replace("T", " ").replace("+00:00", " UTC")

@@ -79,6 +79,15 @@ def duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{seconds:02d}" if hours else f"{minutes}:{seconds:02d}"
 
 
+def at_time(iso: str) -> str:
+    """A point in time, to be read.
+
+    >>> at_time("2026-11-30T20:21:50+00:00")
+    '2026-11-30 20:21:50 UTC'
+    """
+    return iso.replace("T", " ").replace("+00:00", " UTC")
+
+
 def spaced(name: str) -> str:
     """A name of an option or a count, as words."""
     return name.replace("_", " ")

@@ -26,6 +26,7 @@ from keras_transformer.versions import commit_of_this_code, versions_in_use
 JSON_FILE, PAGE_FILE = REPORT_FILE, "report.html"
 FORMAT = 1
 OBJECTS, LISTS = ("model", "versions", "options", "data", "scores"), ("epochs", "within", "samples")
+TEXTS, OTHERS = ("title", "state"), ("devices", "score", "updated", "commit")
 MOST_SAMPLES = 400  # made during a training: of more, every other one goes
 
 State = Literal["running", "done", "stopped", "failed"]
@@ -209,6 +210,11 @@ def read_report(folder: str | os.PathLike[str]) -> dict[str, Any]:
     found = facts.get("format") if isinstance(facts, dict) else None
     if found != FORMAT:
         raise ValueError(f"{file} has the format {found!r}; this version reads {FORMAT}.")
+    for name in TEXTS:
+        if not isinstance(facts.get(name), str):
+            raise ValueError(f"{file} is damaged: {name} is {str(facts.get(name))[:60]!r}.")
+    if lost := [name for name in OTHERS if name not in facts]:
+        raise ValueError(f"{file} is damaged: it has no {lost[0]}.")
     for name in (*OBJECTS, *LISTS):
         part = facts.get(name)
         rows = part if isinstance(part, list) and name in LISTS else [part]

@@ -54,7 +54,9 @@ def test_a_page_that_cannot_be_written_is_refused(runs, monkeypatch, tmp_path):
         run(monkeypatch, *runs, "--page", str(tmp_path / "file" / "page.html"))
 
 
-@pytest.mark.parametrize(("part", "value"), [("scores", [1]), ("epochs", [1]), ("model", None)])
+@pytest.mark.parametrize(
+    ("part", "value"), [("scores", [1]), ("epochs", [1]), ("model", None), ("title", None)]
+)
 def test_a_damaged_report_is_a_sentence(runs, monkeypatch, part, value):
     file = Path(runs[0], "report.json")
     file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | {part: value}), "utf-8")

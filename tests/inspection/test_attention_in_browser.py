@@ -98,6 +98,14 @@ def test_the_keyboard_goes_through_heads_tokens_and_cells(shown):
     assert readout(shown).startswith("“是” (1) looks most at")
     shown.keyboard.press("ArrowRight")
     assert readout(shown).startswith("Who looks at “是”")
+    shown.keyboard.press("Control+End")  # which is the browser's
+    assert readout(shown).startswith("Who looks at “是”")
+    shown.keyboard.press("End")
+    assert readout(shown).startswith("Who looks at “</s>”")
+    shown.keyboard.press("ArrowDown")  # there is no further one
+    assert readout(shown).startswith("Who looks at “</s>”")
+    shown.keyboard.press("Escape")
+    assert readout(shown) == ""
     choose(shown, "Heat map")
     shown.locator("#matrix .scroller").focus()
     weights = TRANSLATION.maps["encoder"].weights[1, 0]
@@ -107,6 +115,11 @@ def test_the_keyboard_goes_through_heads_tokens_and_cells(shown):
         number = f"{weight:.2f}" if weight >= 0.005 else f"{weight:.4f}"
         assert readout(shown).endswith(f"({key}): {number}")
         assert f"({query}) looks at" in readout(shown)
+    size = shown.evaluate("() => views.matrix.size")
+    shown.keyboard.press("Control+-")
+    assert shown.evaluate("() => views.matrix.size") == size
+    shown.keyboard.press("-")
+    assert shown.evaluate("() => views.matrix.size") < size
     shown.keyboard.press("Escape")
     assert readout(shown) == ""
 
@@ -157,6 +170,13 @@ def test_right_to_left_text_stays_so_and_nothing_is_html(shown):
     assert first > second
     assert shown.locator("bdi").first.get_attribute("dir") == "auto"
     assert shown.locator("main b, #about b").count() == 0
+
+
+def test_another_text_is_shown_as_the_one_before(shown):
+    choose(shown, "Heat map")
+    shown.select_option("#text", "1")
+    shown.wait_for_selector("body[data-ready='1 cross']")
+    assert shown.locator("#matrix").is_visible() and not shown.locator("#alignment").is_visible()
 
 
 def test_five_hundred_tokens(tmp_path, visit):

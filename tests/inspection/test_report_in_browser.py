@@ -1,5 +1,7 @@
 """The report of a training in a browser: pointer, arrow keys, and dark screens."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from keras_transformer.inspection import TrainingReport
@@ -54,6 +56,18 @@ def test_the_arrow_keys_go_along_a_curve(page_file, visit):
         assert said(page).startswith(f"{expected} updates")
     page.keyboard.press("ArrowRight")
     assert said(page).startswith("200 updates")
+    opened.assert_quiet()
+
+
+@pytest.mark.parametrize("minutes", [1, 90])
+def test_a_page_that_is_not_renewed_any_more_says_so(tmp_path, visit, minutes):
+    facts = TrainingReport("runs/mine").facts
+    facts["updated"] = (datetime.now(UTC) - timedelta(minutes=minutes)).isoformat()
+    (tmp_path / "report.html").write_text(report_page(facts), encoding="utf-8")
+    opened = visit(tmp_path / "report.html")
+    said = opened.page.locator("#silent").inner_text()
+    assert said.startswith("Nothing was written for 90 minutes." if minutes == 90 else "")
+    assert bool(said) == (minutes == 90)
     opened.assert_quiet()
 
 

@@ -185,7 +185,12 @@ def test_a_report_is_whole_or_not_there(fresh, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("text", "words"),
-    [("{", "cannot be read"), ("[]", "has the format None"), ('{"format": 9}', "the format 9")],
+    [
+        ("{", "cannot be read"),
+        ("[]", "has the format None"),
+        ('{"format": 9}', "the format 9"),
+        ('{"format": 1, "title": "a", "state": "done"}', "damaged: it has no devices"),
+    ],
 )
 def test_a_damaged_report_is_refused_by_name(tmp_path, text, words):
     (tmp_path / "report.json").write_text(text)
@@ -341,6 +346,31 @@ def test_a_run_may_be_compared_with_itself_and_one_without_epochs(runs):
     training = dict(comparison.sections()[0].rows)
     assert training["updates"] == [30, None, 30]
     assert Page(comparison.page()).open == []
+
+
+def test_of_a_run_that_did_not_end_it_says_when_it_last_wrote(runs):
+    found = json.loads((runs[0] / "report.json").read_text())
+    found["updated"] = "2026-01-02T03:04:05+00:00"
+    (runs[0] / "report.json").write_text(json.dumps(found))
+    states = dict(Comparison(runs).sections()[0].rows)["state"]
+    assert states == ["running at 2026-01-02 03:04:05 UTC", "running"]
+
+
+def test_runs_of_different_kinds_have_their_own_rows_and_curves(runs):
+    other = facts("runs/b", options={"label": "x"}, within=[{"updates": 5, "loss": 9.0}])
+    other["epochs"] = [{"epoch": 1, "updates": 7, "seconds": 1.0, "loss": 3.0, "valid_f1": 0.5}]
+    other["score"] = {"name": "valid_f1", "mode": "max"}
+    other["samples"] = [{"updates": None, "texts": {"text": "eins", "label": "x"}}]
+    (runs[1] / "report.json").write_text(json.dumps(other))
+    comparison = Comparison(runs)
+    sections = {section.title: dict(section.rows) for section in comparison.sections()}
+    assert sections["Options that differ"] == {
+        "rate": [0.1, None], "seed": [1, None], "label": [None, "x"],
+    }  # fmt: skip
+    assert sections["Training"]["best BLEU (validation)"] == [9.0, None]
+    assert sections["Training"]["best F1 (validation)"] == [None, 0.5]
+    page = comparison.page()
+    assert Page(page).open == [] and "<b>BLEU</b>" in page and "<b>F1</b>" in page
 
 
 def test_runs_that_cannot_be_compared_are_named(tmp_path):

@@ -9,14 +9,7 @@ class AlignmentView {
     this.canvas = element("canvas", { "aria-hidden": "true" });
     this.scroller = element("div", { className: "scroller alignment" });
     place.append(this.scroller);
-    this.scroller.addEventListener("scroll", () => this.draw());
-    this.scroller.addEventListener("mouseover", (e) => this.look(e.target.closest(".token")));
-    this.scroller.addEventListener("mouseleave", () => this.look(null));
-    this.scroller.addEventListener("focusin", (e) => this.look(e.target.closest(".token")));
-    this.scroller.addEventListener("focusout", () => this.look(null));
-    this.scroller.addEventListener("keydown", (e) => this.move(e));
-    this.scroller.addEventListener("click", (e) => e.target.closest(".token")?.focus());
-    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    watchTokens(this.scroller, this);
   }
 
   show(map, shown) {
@@ -112,24 +105,13 @@ class AlignmentView {
     context.globalAlpha = 1;
   }
 
-  move(event) {
-    const item = event.target.closest(".token");
-    if (!item) return;
-    const row = item.parentElement;
+  next(item, key) {
     const [text, translation] = this.rows;
-    const index = Number(item.dataset.index);
-    const step = row.dir === "rtl" ? -1 : 1;
-    const other = (to) => to.children[Math.min(index, to.children.length - 1)];
-    let next;
-    if (event.key === "ArrowRight") next = row.children[index + step];
-    else if (event.key === "ArrowLeft") next = row.children[index - step];
-    else if (event.key === "Home") next = row.children[0];
-    else if (event.key === "End") next = row.lastElementChild;
-    else if (event.key === "ArrowDown") next = other(translation);
-    else if (event.key === "ArrowUp") next = other(text);
-    else if (event.key === "Escape") item.blur();
-    else return;
-    event.preventDefault();
-    next?.focus();
+    const onward = item.parentElement.dir === "rtl" ? "ArrowLeft" : "ArrowRight";
+    if (key === "ArrowDown") return opposite(item, translation);
+    if (key === "ArrowUp") return opposite(item, text);
+    if (key === onward) return item.nextElementSibling;
+    if (key === "ArrowLeft" || key === "ArrowRight") return item.previousElementSibling;
+    return undefined;
   }
 }

@@ -85,6 +85,42 @@ function directionOf(text) {
   return letter && RIGHT_TO_LEFT.test(letter[0]) ? "rtl" : "ltr";
 }
 
+// Tells a view which of its tokens the pointer or the keyboard is at (`look`), and when it is scrolled
+// or has another size (`draw`). The view says to which token a key leads from another (`next`): null
+// for none, undefined for a key that is not the view's.
+function watchTokens(scroller, view) {
+  const at = (event) => event.target.closest(".token");
+  scroller.addEventListener("scroll", () => view.draw());
+  scroller.addEventListener("mouseover", (e) => view.look(at(e)));
+  scroller.addEventListener("mouseleave", () => view.look(null));
+  scroller.addEventListener("focusin", (e) => view.look(at(e)));
+  scroller.addEventListener("focusout", () => view.look(null));
+  scroller.addEventListener("click", (e) => at(e)?.focus());
+  scroller.addEventListener("keydown", (e) => {
+    const item = at(e);
+    if (!item || isBrowsers(e)) return;
+    const row = item.parentElement;
+    let next = view.next(item, e.key);
+    if (e.key === "Home") next = row.firstElementChild;
+    else if (e.key === "End") next = row.lastElementChild;
+    else if (e.key === "Escape") item.blur();
+    else if (next === undefined) return;
+    e.preventDefault();
+    next?.focus();
+  });
+  new ResizeObserver(() => view.draw()).observe(scroller);
+}
+
+// Whether a key belongs to the browser, as Alt and an arrow, or Ctrl and "+".
+function isBrowsers(event) {
+  return event.altKey || event.ctrlKey || event.metaKey;
+}
+
+// The token of another row that stands where a token does in its own.
+function opposite(item, row) {
+  return row.children[Math.min(Number(item.dataset.index), row.children.length - 1)];
+}
+
 // One of several elements can be reached by Tab; the arrow keys go from it to the others.
 function roving(elements, chosen) {
   elements.forEach((e, i) => {

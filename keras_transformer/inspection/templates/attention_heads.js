@@ -25,7 +25,7 @@ function buildHeads(map, choose) {
   };
   grid.onkeydown = (event) => {
     const cell = event.target.closest("button");
-    if (!cell) return;
+    if (!cell || isBrowsers(event)) return;
     let row = cells.findIndex((line) => line.includes(cell));
     let column = cells[row].indexOf(cell);
     if (cells[row].length === 1) column = columns - 1; // the mean of all stands under the means

@@ -11,14 +11,7 @@ class LinesView {
     this.middle = element("div", {}, this.canvas);
     this.scroller = element("div", { className: "scroller lines" });
     place.append(this.scroller);
-    this.scroller.addEventListener("scroll", () => this.draw());
-    this.scroller.addEventListener("mouseover", (e) => this.look(e.target.closest(".token")));
-    this.scroller.addEventListener("mouseleave", () => this.look(null));
-    this.scroller.addEventListener("focusin", (e) => this.look(e.target.closest(".token")));
-    this.scroller.addEventListener("focusout", () => this.look(null));
-    this.scroller.addEventListener("keydown", (e) => this.move(e));
-    this.scroller.addEventListener("click", (e) => e.target.closest(".token")?.focus());
-    new ResizeObserver(() => this.draw()).observe(this.scroller);
+    watchTokens(this.scroller, this);
   }
 
   show(map, shown) {
@@ -142,22 +135,12 @@ class LinesView {
     context.globalAlpha = 1;
   }
 
-  move(event) {
-    const item = event.target.closest(".token");
-    if (!item) return;
+  next(item, key) {
     const [left, right] = this.sides;
-    const here = item.parentElement;
-    const index = Number(item.dataset.index);
-    let next;
-    if (event.key === "ArrowDown") next = here.children[index + 1];
-    else if (event.key === "ArrowUp") next = here.children[index - 1];
-    else if (event.key === "Home") next = here.children[0];
-    else if (event.key === "End") next = here.lastElementChild;
-    else if (event.key === "ArrowRight") next = right.children[Math.min(index, right.children.length - 1)];
-    else if (event.key === "ArrowLeft") next = left.children[Math.min(index, left.children.length - 1)];
-    else if (event.key === "Escape") item.blur();
-    else return;
-    event.preventDefault();
-    next?.focus();
+    if (key === "ArrowDown") return item.nextElementSibling;
+    if (key === "ArrowUp") return item.previousElementSibling;
+    if (key === "ArrowRight") return opposite(item, right);
+    if (key === "ArrowLeft") return opposite(item, left);
+    return undefined;
   }
 }

@@ -1,6 +1,6 @@
 // What is chosen, and the parts of the page that show it.
 
-const state = { text: 0, kind: null, view: "lines", places: {}, plain: false, bright: false };
+const state = { text: 0, kind: null, view: null, places: {}, plain: false, bright: false };
 const byId = (id) => document.getElementById(id);
 let map;
 let cells = [];
@@ -64,7 +64,7 @@ async function chooseKind(kind, whole = false) {
   if (chosen !== map) return; // something else was chosen meanwhile
   if (whole) state.bright = byId("bright").checked = map.keys.length > LONG;
   const names = Object.keys(VIEW_NAMES).filter((v) => v !== "alignment" || kind === "cross");
-  if (kind === "cross" && whole) state.view = "alignment";
+  if (kind === "cross") state.view ??= "alignment";
   if (!names.includes(state.view)) state.view = "lines";
   switches("views", "view", names, (view) => VIEW_NAMES[view], chooseView);
   state.place = placeIn(map, state.places[kind] ?? (kind === "cross" ? [MEAN, MEAN] : [0, 0]));

@@ -199,6 +199,7 @@ class MatrixView {
   move(event) {
     const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
     const { queries, keys } = this.shown;
+    if (isBrowsers(event)) return;
     if (event.key === "Escape") this.choose(null);
     else if (event.key === "+" || event.key === "=") this.zoom(1.4);
     else if (event.key === "-") this.zoom(1 / 1.4);
