@@ -40,6 +40,7 @@ def serve(model: Model, host: str, port: int) -> gradio.Blocks:
         OSError: when the port is taken, or the host none of this machine.
     """
     port = free_port(host, port)
+    ask_without_proxy(host, "localhost", "127.0.0.1")
     blocks = page(model)
     blocks.launch(
         server_name=host,
@@ -53,6 +54,14 @@ def serve(model: Model, host: str, port: int) -> gradio.Blocks:
         css=STYLE,
     )
     return blocks
+
+
+def ask_without_proxy(*hosts: str) -> None:
+    """Has hosts asked directly: gradio asks its own page whether it is there, and would ask a proxy
+    of the environment for it."""
+    for name in ("no_proxy", "NO_PROXY"):
+        known = os.environ.get(name, "").split(",")
+        os.environ[name] = ",".join(dict.fromkeys(filter(None, [*known, *hosts])))
 
 
 def free_port(host: str, port: int) -> int:

@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import os
 import socket
 import sys
 from contextlib import contextmanager
@@ -173,6 +174,20 @@ def test_a_port_that_cannot_be_is_refused(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["playground.py", "--port", "70000"])
     with pytest.raises(ValueError, match="--port is 70000; it must be from 0 to 65535"):
         playground.main()
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_the_page(monkeypatch):
+    pytest.importorskip("gradio", reason="needs gradio: the extra [playground]")
+    import playground_page
+
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nobody listens
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.setenv(name, "example.org")
+    model = SignatureModel("test", {"serving_default": {"tokens": [None]}}, None)
+    page = playground_page.serve(model, "127.0.0.1", 0)
+    page.close()
+    assert os.environ["no_proxy"].split(",") == ["example.org", "127.0.0.1", "localhost"]
 
 
 def test_without_gradio_it_says_what_to_install(monkeypatch):
