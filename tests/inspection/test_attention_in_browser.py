@@ -179,6 +179,27 @@ def test_another_text_is_shown_as_the_one_before(shown):
     assert shown.locator("#matrix").is_visible() and not shown.locator("#alignment").is_visible()
 
 
+@pytest.mark.parametrize("width", [420, 1300])
+def test_long_tokens_are_cut_and_nothing_stands_out_of_the_page(tmp_path, visit, width):
+    long = made_up.translation(["W" * 400, "שלום"], ["␣L" + "o" * 300 + "ng", "</script>"])
+    write_attention_page(tmp_path / "long.html", [long, long._replace(text="short")])
+    opened = visit(tmp_path / "long.html", viewport={"width": width, "height": 850})
+    page = opened.page
+    page.wait_for_selector(READY)
+    assert page.locator("#alignment .token").first.bounding_box()["width"] < 300
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    choose(page, "Lines")
+    widths = "e => [e.scrollWidth, e.clientWidth]"
+    whole, seen = page.locator("#lines .scroller").evaluate(widths)
+    assert whole <= seen
+    choose(page, "Heat map")
+    context = "views.matrix.canvas.getContext('2d')"
+    cut = page.evaluate(f"() => shortened({context}, 'W'.repeat(400), LONGEST_NAME)")
+    assert 3 < len(cut) < 40 and cut.endswith("W…")
+    assert page.evaluate(f"() => shortened({context}, '苹果', LONGEST_NAME)") == "苹果"
+    opened.assert_quiet()
+
+
 def test_five_hundred_tokens(tmp_path, visit):
     text = made_up.long_text(500, 2, 3)
     write_attention_page(tmp_path / "long.html", [text])

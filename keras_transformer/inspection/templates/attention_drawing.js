@@ -54,6 +54,20 @@ function prepared(canvas, width, height) {
   return context;
 }
 
+// The beginning of a text that has room in so many pixels.
+function shortened(context, text, room) {
+  if (context.measureText(text).width <= room) return text;
+  const letters = Array.from(text);
+  let [fits, tooMany] = [0, letters.length];
+  while (tooMany - fits > 1) {
+    const tried = (fits + tooMany) >> 1;
+    const width = context.measureText(`${letters.slice(0, tried).join("")}…`).width;
+    if (width <= room) fits = tried;
+    else tooMany = tried;
+  }
+  return `${letters.slice(0, fits).join("")}…`;
+}
+
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {

@@ -3,6 +3,7 @@
 const LARGEST_CELL = 120;
 const WITH_NUMBERS = 30; // smallest cell that a number fits into
 const TILT = 0.87; // of names that are wider than their columns, in radians
+const LONGEST_NAME = 136; // pixels of a token's name; longer ones are cut
 const WITH_NAMES = 10; // smallest cell that a token's name fits beside
 
 class MatrixView {
@@ -53,10 +54,12 @@ class MatrixView {
   measure() {
     const context = this.canvas.getContext("2d");
     context.font = `13px ${inks.font}`;
-    const widest = (tokens) =>
-      Math.max(...tokens.map((token) => context.measureText(token[0]).width)) + 14;
-    this.left = Math.min(150, widest(this.map.rows));
-    this.widest = Math.min(150, widest(this.map.keys));
+    const widest = (tokens) => {
+      const most = Math.max(...tokens.map((token) => context.measureText(token[0]).width));
+      return Math.min(LONGEST_NAME, most) + 14;
+    };
+    this.left = widest(this.map.rows);
+    this.widest = widest(this.map.keys);
   }
 
   fit() {
@@ -171,7 +174,7 @@ class MatrixView {
   name(context, token, x, y, chosen) {
     context.fillStyle = chosen ? inks.mark : token[1] ? inks.soft : inks.text;
     context.direction = directionOf(token[0]);
-    context.fillText(token[0], x, y, 140);
+    context.fillText(shortened(context, token[0], LONGEST_NAME), x, y);
   }
 
   point(event) {
