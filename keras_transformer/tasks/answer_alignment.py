@@ -12,7 +12,6 @@ from keras_transformer.tasks.alignment_sides import Side, mean_attention, read_t
 from keras_transformer.tasks.answer_search import AnswerSearch, FoundAnswers
 from keras_transformer.tasks.bert_inputs import slices
 from keras_transformer.tasks.chunks import run_in_chunks
-from keras_transformer.tasks.requests import same_rows
 from keras_transformer.tasks.span_search import IMPOSSIBLE
 
 
@@ -34,9 +33,8 @@ class AnswerAligner:
         Args:
             questions, contexts: string `[batch]`.
         """
-        questions, contexts = same_rows(question=questions, context=contexts)
         tokenizer, options = self.search.inputs.tokenizer, self.search.options
-        found = self.search(questions, contexts, 1)
+        found = self.search(questions, contexts, 1)  # refuses columns of different lengths
         real = found.scores[:, 0] > IMPOSSIBLE  # [batch], others are blank, or without a token
         question, context = (
             read_tokens(tokenizer, tf.where(real, texts, ""), most)[0]
