@@ -201,8 +201,9 @@ class SignatureModel:
         if "n_best" not in self._shapes:
             (found,) = answer_rows.translations(self._ask("serving_default", {"text": [text]}))
             return found
-        (found,) = answer_rows.best_translations(self._ask("n_best", {"text": [text]}))
-        return found._replace(texts=found.texts[:n_best], scores=found.scores[:n_best])
+        outputs = self._ask("n_best", {"text": [text]})
+        (found,) = answer_rows.best_translations(outputs, n_best)
+        return found
 
     def align(self, text: str) -> TranslationAlignment | None:
         if "alignment" not in self._shapes:

@@ -11,8 +11,10 @@ import tensorflow as tf
 import tensorflow_text  # noqa: F401  (registers the ops that a SavedModel needs)
 from text_lines import in_chunks, lines_of
 
+from keras_transformer.checks import check_at_least
 from keras_transformer.tasks import Translation, Translator
-from keras_transformer.tasks.answers import NOTHING
+from keras_transformer.tasks.answer_rows import best_translations
+from keras_transformer.tasks.requests import plain
 
 
 @dataclass
@@ -87,21 +89,13 @@ def open_saved_model(options: TranslateOptions, version: Path):
             f"{options.model} has no signature n_best of a translator, which this command asks; it "
             f"has {', '.join(sorted(loaded.signatures))}."
         )
+    check_at_least(1, n_best=options.n_best)
     most = signature.structured_outputs["scores"].shape[1]
     if options.n_best > most:
         raise ValueError(f"{options.model} gives {most} translations, not {options.n_best}.")
 
-    def translate(texts: list[str], loaded=loaded) -> Iterator[Translation]:
-        outputs = signature(text=tf.constant(texts))
-        for found, scores, cut in zip(
-            outputs["translations"].numpy(),
-            outputs["scores"].numpy(),
-            outputs["truncated"].numpy(),
-            strict=True,
-        ):
-            real = [(t.decode("utf-8"), float(s)) for t, s in zip(found, scores, strict=True)]
-            real = [(t, s) for t, s in real if s > NOTHING][: options.n_best]
-            yield Translation([t for t, _ in real], [s for _, s in real], bool(cut))
+    def translate(texts: list[str], loaded=loaded) -> list[Translation]:
+        return best_translations(plain(signature(text=tf.constant(texts))), options.n_best)
 
     return translate
 

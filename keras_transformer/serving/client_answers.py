@@ -40,10 +40,7 @@ def best_translations(n_best: int) -> Callable[[Outputs], list[Translation]]:
         for texts in outputs.get("translations", ()):
             if n_best > len(texts):
                 raise ValueError(f"The model gives {len(texts)} translations, not {n_best}.")
-        return [
-            Translation(texts[:n_best], scores[:n_best], cut)
-            for texts, scores, cut in answer_rows.best_translations(outputs)
-        ]
+        return answer_rows.best_translations(outputs, n_best)
 
     return rows
 

@@ -49,8 +49,8 @@ def translations(outputs: Outputs) -> list[Translation]:
     return [Translation([text], [score], cut) for text, score, cut in rows]
 
 
-def best_translations(outputs: Outputs) -> list[Translation]:
-    """Of a signature that gives several.
+def best_translations(outputs: Outputs, n_best: int | None = None) -> list[Translation]:
+    """Of a signature that gives several, of which at most so many are kept.
 
     >>> outputs = {"translations": [["a", ""]], "scores": [[-0.5, NOTHING]], "truncated": [False]}
     >>> best_translations(outputs)
@@ -58,7 +58,7 @@ def best_translations(outputs: Outputs) -> list[Translation]:
     """
     found = []
     for texts, scores, cut in rows_of(outputs, "translations", "scores", "truncated"):
-        real = [pair for pair in zip(texts, scores, strict=True) if pair[1] > NOTHING]
+        real = [pair for pair in zip(texts, scores, strict=True) if pair[1] > NOTHING][:n_best]
         found.append(Translation([text for text, _ in real], [score for _, score in real], cut))
     return found
 

@@ -10,6 +10,7 @@ import tensorflow as tf
 import translate
 
 from keras_transformer.tasks import Translation
+from keras_transformer.tasks.answers import NOTHING
 
 
 def in_brackets(texts: list[str]) -> list[Translation]:
@@ -62,6 +63,34 @@ def test_a_saved_model_that_does_not_translate_is_refused(monkeypatch, tmp_path)
     monkeypatch.setattr(sys, "argv", ["translate.py", "--model", str(tmp_path)])
     with pytest.raises(SystemExit, match="has no signature n_best of a translator.* it has n_best"):
         command_line.run(translate.main)
+
+
+@pytest.mark.parametrize(
+    ("n_best", "shown"),
+    [(1, "A\n"), (2, "1\t0.0000\tA\n"), (0, "n_best must be at least 1, not 0"), (3, "gives 2 tr")],
+)
+def test_a_saved_model_gives_as_many_translations_as_it_has(
+    monkeypatch, capsys, tmp_path, n_best, shown
+):
+    class Upper(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+        def upper(self, text):
+            found = tf.stack([tf.strings.upper(text), tf.fill(tf.shape(text), "")], 1)
+            scores = tf.where(found == "", NOTHING, tf.zeros([1, 2]))
+            scores = tf.ensure_shape(scores, [None, 2])
+            return {"translations": found, "scores": scores, "truncated": text == ""}
+
+    module = Upper()
+    tf.saved_model.save(module, str(tmp_path / "1"), signatures={"n_best": module.upper})
+    monkeypatch.setattr(sys, "stdin", standard_input(b"a\n"))
+    arguments = ["--model", str(tmp_path), "--n-best", str(n_best)]
+    monkeypatch.setattr(sys, "argv", ["translate.py", *arguments])
+    if shown.endswith("\n"):
+        command_line.run(translate.main)
+        assert capsys.readouterr().out == shown
+    else:
+        with pytest.raises(SystemExit, match=shown):
+            command_line.run(translate.main)
 
 
 @pytest.mark.parametrize(("file", "sizes"), [(None, [1, 1, 1]), ("lines.txt", [3])])
