@@ -59,7 +59,8 @@ def address_parts(address: str) -> SplitResult:
     """The parts of a server's address.
 
     Raises:
-        ValueError: when it lacks the scheme or the host, or has a user, a query or the like.
+        ValueError: when it lacks the scheme or the host, or has a user, a query or the like; when
+            it is that of a request (`.../v1/models/...`), which the client makes itself.
 
     >>> address_parts("http://localhost:8501").port
     8501
@@ -80,6 +81,7 @@ def address_parts(address: str) -> SplitResult:
     is_complete = parts.hostname and (is_http or (is_grpc and port is not None))
     has_more = parts.query or parts.fragment or "@" in parts.netloc
     has_more = has_more or not re.fullmatch(r"[!-~]*", parts.path)  # what HTTP can send
+    has_more = has_more or "/v1/models/" in f"{parts.path}/"  # of a request, as for curl
     if not is_complete or has_more or (is_grpc and parts.path.strip("/")):
         raise ValueError(fault)
     return parts

@@ -134,6 +134,7 @@ def test_a_path_before_the_api_is_kept():
         "http://localhost:8501/?a=b",
         "http://localhost:8501/a b",
         "http://localhost:8501/ä",
+        "http://localhost:8501/v1/models/echo:predict",
         "http://a..b:8501",
         f"http://{70 * 'a'}:8501",
         "grpc://localhost",
