@@ -6,7 +6,7 @@ import gradio
 from playground_models import Model
 
 from keras_transformer.tasks import TaggedWord
-from playground_views.faults import shown
+from playground_views.faults import note_cut, shown
 from playground_views.markup import coloured, table
 
 OUTSIDE = "O"
@@ -23,11 +23,22 @@ def view(model: Model) -> None:
     @shown
     def tag(text: str) -> tuple[str, str]:
         found = model.tag(text)
+        note_cut(goes_on_behind(text, found), "The text is")
         rows = [(word.word, word.tag, word.score) for word in found]
         return coloured(parts(text, found)), table(["word", "tag", "probability"], rows)
 
     for event in (button.click, text.submit):
         event(tag, [text], [by_tag, words], api_name=False)
+
+
+def goes_on_behind(text: str, words: Sequence[TaggedWord]) -> bool:
+    """Whether the text has words behind the last one that is tagged.
+
+    >>> goes_on_behind("Ada ran", [TaggedWord("Ada", "B-PER", 0, 3, 1.0)])
+    True
+    """
+    end = words[-1].end if words else 0
+    return any(character.isalnum() for character in text[end:])
 
 
 def parts(text: str, words: Sequence[TaggedWord]) -> list[tuple[str, str | None]]:
