@@ -59,9 +59,9 @@ def serve(model: Model, host: str, port: int) -> gradio.Blocks:
 def ask_without_proxy(*hosts: str) -> None:
     """Has hosts asked directly: gradio asks its own page whether it is there, and would ask a proxy
     of the environment for it."""
-    for name in ("no_proxy", "NO_PROXY"):
-        known = os.environ.get(name, "").split(",")
-        os.environ[name] = ",".join(dict.fromkeys(filter(None, [*known, *hosts])))
+    names = ("no_proxy", "NO_PROXY")  # where both are set, the first counts
+    known = [host for name in names for host in os.environ.get(name, "").split(",")]
+    os.environ.update(dict.fromkeys(names, ",".join(dict.fromkeys(filter(None, [*known, *hosts])))))
 
 
 def free_port(host: str, port: int) -> int:

@@ -182,8 +182,8 @@ def test_a_proxy_of_the_environment_is_not_asked_for_the_page(monkeypatch):
 
     for name in ("http_proxy", "HTTP_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nobody listens
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.setenv(name, "example.org")
+    monkeypatch.setenv("no_proxy", "")
+    monkeypatch.setenv("NO_PROXY", "example.org")
     model = SignatureModel("test", {"serving_default": {"tokens": [None]}}, None)
     page = playground_page.serve(model, "127.0.0.1", 0)
     page.close()
