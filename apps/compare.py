@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import command_line
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from keras_transformer.inspection.report_comparison import Comparison
 from keras_transformer.inspection.report_tables import in_words
 from keras_transformer.text.files import check_can_be_written, write_atomically
+from keras_transformer.training.terminal import Terminal
 
 WIDE = 1000  # columns of a table that no terminal cuts
 
@@ -36,7 +36,7 @@ def main() -> None:
     page = None if options.page is None else Path(options.page)
     if page is not None:
         check_can_be_written(page, "--page")
-    console = Console()
+    console = Terminal()
     if not console.is_terminal:
         console.width = WIDE
     console.print(text_table(comparison))

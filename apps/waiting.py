@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
@@ -17,10 +18,11 @@ from rich.progress import (
 )
 
 from keras_transformer.data.source import CountedSource
+from keras_transformer.training.terminal import Terminal, progress_bar
 
 # One for all: a score within a training is shown below the training's own bar.
-CONSOLE = Console()
-ERRORS = Console(stderr=True)
+CONSOLE = Terminal()
+ERRORS = Terminal(stderr=True)
 
 Item = TypeVar("Item")
 Report = TypeVar("Report")
@@ -77,17 +79,14 @@ def waiting(
     if not console.is_terminal:
         yield Waiting()
         return
-    columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}", markup=False)]
+    columns: list[ProgressColumn] = [
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+    ]
     columns += (
         [BarColumn(), TaskProgressColumn()] if total else [TextColumn("{task.fields[steps]}")]
     )
-    with Progress(
-        *columns,
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        redirect_stdout=not console.stderr,  # what is printed elsewhere stays there
-    ) as bar:
+    with progress_bar(console, *columns, TimeElapsedColumn()) as bar:
         bar.add_task(what, total=total, steps="")
         yield Waiting(bar)
 

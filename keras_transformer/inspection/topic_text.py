@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from keras_transformer.inspection.topic import Matrix, Step, Topic
+from keras_transformer.training.terminal import Terminal
 
 # Where there is no terminal, nothing is to be cut or wrapped but sentences.
 _PLAIN_WIDTH, _SENTENCE_WIDTH = 1000, 96
@@ -36,8 +37,9 @@ def print_topic(topic: Topic, file: TextIO | None = None) -> None:
            2  4
     """
     file = sys.stdout if file is None else file
-    if Console(file=file).is_terminal:
-        _print(Console(file=file, highlight=False), topic, terminal=True)
+    console = Terminal(file=file, highlight=False)
+    if console.is_terminal:
+        _print(console, topic, terminal=True)
         return
     buffer = io.StringIO()
     _print(Console(file=buffer, width=_PLAIN_WIDTH, highlight=False), topic, terminal=False)

@@ -11,6 +11,7 @@ from keras_transformer.training.distribution import count_workers
 from keras_transformer.training.limits import StepLimit, TimeLimit
 from keras_transformer.training.metrics import TokenMean
 from keras_transformer.training.optimizers import updates_made
+from keras_transformer.training.terminal import Terminal, progress_bar
 
 
 class Throughput(keras.callbacks.Callback):
@@ -74,7 +75,7 @@ class TrainingProgress(keras.callbacks.Callback):
         super().__init__()
         self.interval = float(interval)
         self.limits = tuple(limits)
-        self.console = console or Console()
+        self.console = console or Terminal()
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._epoch_length: int | None = None
@@ -85,10 +86,10 @@ class TrainingProgress(keras.callbacks.Callback):
         self._warm: tuple[float, int] | None = None  # when the first call was done; its batches
         self._epoch_length = self.params.get("steps")
         if self.console.is_terminal:
-            self._bar = Progress(
-                TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"),
-                console=self.console, transient=True,
-            )  # fmt: skip
+            text = TextColumn("{task.fields[text]}")
+            self._bar = progress_bar(
+                self.console, TextColumn("{task.description}"), BarColumn(), text
+            )
             self._task = self._bar.add_task("", text="")
             self._bar.start()
 

@@ -1,6 +1,7 @@
 """What is shown while something takes long."""
 
 import io
+import sys
 
 import keras
 import numpy as np
@@ -12,6 +13,7 @@ from rich.progress import Progress
 
 from keras_transformer.data import TextPairs
 from keras_transformer.training import StepLimit, TrainingProgress, adamw
+from keras_transformer.training.terminal import Terminal
 
 
 @pytest.fixture
@@ -48,6 +50,21 @@ def test_nothing_is_shown_where_the_output_is_no_terminal(capsys):
         bar.advance(2)
     waiting.check(TextPairs("two", lambda: iter([("a", "b")])))
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_file_is_no_terminal_even_if_colours_are_wanted(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with waiting.waiting("Reading", console=Terminal()) as bar:
+        bar.advance()
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_goes_to_a_file_meanwhile_is_not_shown_above_a_bar(terminal, capsys):
+    with waiting.waiting("Scoring"):
+        print("here")
+        print("a warning", file=sys.stderr)  # of which the output is no terminal: `2> errors.log`
+    assert "here" in terminal.getvalue() and "a warning" not in terminal.getvalue()
+    assert capsys.readouterr().err == "a warning\n"
 
 
 def test_a_terminal_shows_what_is_done_and_is_left_clean(terminal, clock):
