@@ -197,8 +197,9 @@ def check_columns(columns: Mapping[str, Any]) -> dict[str, list]:
 def _kind(value: Any, where: str) -> type:
     if isinstance(value, str | bytes):
         return str
-    if isinstance(value, Integral) and not isinstance(value, bool) and abs(value) <= LARGEST:
-        return int
-    if isinstance(value, Real) and not isinstance(value, Integral) and math.isfinite(value):
+    if isinstance(value, Integral):
+        if not isinstance(value, bool) and -LARGEST - 1 <= value <= LARGEST:
+            return int
+    elif isinstance(value, Real) and math.isfinite(value):
         return float
     raise ValueError(f"{where} must be a text, an int32 or a finite number, not {value!r:.80}.")

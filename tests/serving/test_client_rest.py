@@ -210,7 +210,9 @@ def test_what_no_signature_takes_is_refused(stub, client, inputs, fault):
 
 def test_whole_numbers_and_decimals_stay_what_they_are(stub, client):
     with pytest.raises(RequestRefused, match="Missing named input: text"):
-        client.predict("serving_default", {"i": [np.int64(1)], "f": [np.float32(1)], "m": [2]})
+        client.predict(
+            "serving_default", {"i": [np.int64(1)], "f": [np.float32(1)], "m": [-(2**31)]}
+        )
     (*_, inputs) = stub.model.asked[0]
     assert [type(inputs[name][0]) for name in ("i", "f", "m")] == [int, float, int]
 
