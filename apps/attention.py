@@ -66,10 +66,10 @@ def main() -> None:
             f"{len(options.text)}."
         )
     check_can_be_written(options.output, "--output")
-    task = open_task(options.model, around_bert)
-    how = {"window": options.window} | asked(options, task)
     title = f"Attention of {Path(options.model).resolve().name}"
     with waiting(f"Looking into {options.model}"):
+        task = open_task(options.model, around_bert)
+        how = {"window": options.window} | asked(options, task)
         shown = attention_of(task, options.text, options.text_pair, **how)
         write_attention_page(options.output, shown, title)
     print(f"{options.output}: {Path(options.output).stat().st_size / 1e6:.1f} MB")

@@ -13,6 +13,7 @@ from typing import Any
 import command_line
 import explain_models
 from command_parser import flag
+from waiting import waiting
 
 from keras_transformer.inspection import (
     ATTENTION_EXAMPLES,
@@ -94,7 +95,8 @@ def main() -> None:
     refuse_unused(options)
     if options.page is not None:
         check_can_be_written(options.page, "--page")
-    topics = [topic for name in chosen(options.topics) for topic in TOPICS[name][1](options)]
+    with waiting("Working it out"):
+        topics = [topic for name in chosen(options.topics) for topic in TOPICS[name][1](options)]
     for number, topic in enumerate(topics):
         print("\n" * (number > 0), end="")
         print_topic(topic)

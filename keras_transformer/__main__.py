@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import os
 import platform
 import sys
@@ -24,7 +25,11 @@ def main() -> None:
         action="store_true",
         help="Say only what does not fit together; the exit status is 1 if anything does not.",
     )
-    options = parser.parse_args()
+    options, unknown = parser.parse_known_args()
+    if unknown:
+        close = difflib.get_close_matches(unknown[0], ("--version", "--check", "--help"), n=1)
+        meant = f"; did you mean {close[0]}?" if close else "."
+        parser.error(f"there is no option {unknown[0]}{meant}")
     if options.version:
         print(f"keras_transformer {keras_transformer.__version__}")
         return

@@ -109,6 +109,20 @@ def test_this_installation_says_its_version_and_its_commands():
     assert "CPU, " in shown
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("--chek", "there is no option --chek; did you mean --check?"),
+        ("--all", "no option --all.\n"),
+    ],
+)
+def test_a_wrong_option_is_named_with_the_right_one(monkeypatch, capsys, given, words):
+    monkeypatch.setattr(sys, "argv", ["keras_transformer", given])
+    with pytest.raises(SystemExit, match="2"):
+        command.main()
+    assert words in capsys.readouterr().err
+
+
 def test_asking_does_without_what_may_be_broken(tmp_path):
     """Even where TensorFlow and Keras cannot be imported."""
     for name in ("tensorflow", "keras"):
