@@ -19,6 +19,7 @@ MOST_SAMPLES = 5
 
 STYLE = """
 .legend { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; margin: .8rem 0; }
+.legend span, .chart .key { overflow-wrap: anywhere; white-space: normal; }
 .legend span::before { content: ""; display: inline-block; width: 1.1rem; height: .3rem;
   border-radius: .15rem; margin-right: .45rem; vertical-align: middle; background: var(--c); }
 """

@@ -39,9 +39,10 @@ STYLE = """
 .note { color: var(--soft); font-size: .88rem; margin: .4rem 0 0; }
 .samples { display: grid; gap: .6rem; }
 .samples article { padding: .6rem 1rem; }
-.samples dl { display: grid; grid-template-columns: max-content 1fr; gap: .15rem .9rem; margin: 0; }
-.samples dt { color: var(--soft); } .samples dd { margin: 0; white-space: pre-wrap;
-  overflow-wrap: anywhere; unicode-bidi: plaintext; }
+.samples dl { display: grid; grid-template-columns: fit-content(30%) minmax(0, 1fr);
+  gap: .15rem .9rem; margin: 0; }
+.samples dt { color: var(--soft); overflow-wrap: anywhere; }
+.samples dd { margin: 0; white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 .samples .when { color: var(--soft); font-size: .85rem; }
 details { margin: .6rem 0; } summary { cursor: pointer; font-weight: 600; padding: .35rem 0; }
 .options { columns: 22rem; column-gap: 2rem; font-size: .9rem; padding: .7rem 1rem; }

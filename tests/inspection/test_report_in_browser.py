@@ -1,10 +1,11 @@
 """The report of a training in a browser: pointer, arrow keys, and dark screens."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from keras_transformer.inspection import TrainingReport
+from keras_transformer.inspection import Comparison, TrainingReport
 from keras_transformer.inspection.report_page import report_page
 
 pytestmark = pytest.mark.browser
@@ -90,6 +91,22 @@ def test_texts_stand_out_from_what_is_behind_them(page_file, visit, scheme):
         }"""
     )
     assert len(contrasts) == 4 and min(contrasts) >= 4.5
+    opened.assert_quiet()
+
+
+@pytest.mark.parametrize("width", [420, 1300])
+def test_runs_of_long_names_stand_side_by_side(tmp_path, visit, width):
+    for folder, title in (("a", "runs/" + "long_" * 40), ("b", "runs/b")):
+        facts = TrainingReport(title).facts
+        facts["epochs"] = [{"epoch": 1, "updates": 9, "seconds": 1.0, "loss": 4.0}]
+        facts["samples"] = [{"updates": None, "texts": {"source": "one", "model": "word " * 50}}]
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "report.json").write_text(json.dumps(facts), encoding="utf-8")
+    page = Comparison([tmp_path / "a", tmp_path / "b"]).page()
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    opened = visit(tmp_path / "page.html", viewport={"width": width, "height": 800})
+    assert opened.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert opened.page.locator(".samples dd").nth(1).bounding_box()["width"] > 0.5 * (width - 100)
     opened.assert_quiet()
 
 
