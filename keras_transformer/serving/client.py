@@ -11,7 +11,12 @@ from urllib.parse import SplitResult
 import numpy as np
 
 from keras_transformer.checks import check_at_least, check_whole
-from keras_transformer.serving.client_answers import best_translations, tagged_words, task_of
+from keras_transformer.serving.client_answers import (
+    best_translations,
+    embeddings,
+    tagged_words,
+    task_of,
+)
 from keras_transformer.serving.client_errors import (
     ModelNotFound,
     RequestRefused,
@@ -191,7 +196,7 @@ class Client:
 
     def embed(self, texts: Iterable[str | bytes]) -> np.ndarray:
         """A vector for each text by a `TextEmbedder`: float32 `[texts, hidden_size]`."""
-        vectors = self._rows("serving_default", {"text": as_texts(texts)}, answer_rows.embeddings)
+        vectors = self._rows("serving_default", {"text": as_texts(texts)}, embeddings)
         return np.stack(vectors) if vectors else np.zeros((0, 0), np.float32)
 
     def token_vectors(self, texts: Iterable[str | bytes]) -> list[TokenVectors]:

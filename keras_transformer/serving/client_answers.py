@@ -5,6 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable
 
+import numpy as np
+
 from keras_transformer.tasks import answer_rows
 from keras_transformer.tasks.answer_rows import Outputs
 from keras_transformer.tasks.answers import TaggedWord, Translation
@@ -47,10 +49,19 @@ def best_translations(n_best: int) -> Callable[[Outputs], list[Translation]]:
 
 def tagged_words(outputs: Outputs) -> list[list[TaggedWord]]:
     """Of a `TokenTagger`; warns of texts of which only the first words are tagged."""
+    _warn_of_cut(outputs, "have more words than the model tags: what follows is not tagged")
+    return answer_rows.tagged_words(outputs)
+
+
+def embeddings(outputs: Outputs) -> list[np.ndarray]:
+    """Of a `TextEmbedder`; warns of texts of which only the beginning is read."""
+    _warn_of_cut(outputs, "are longer than the model takes: what follows is not read")
+    return answer_rows.embeddings(outputs)
+
+
+def _warn_of_cut(outputs: Outputs, what: str) -> None:
     if cut := sum(outputs.get("truncated", ())):
         warnings.warn(
-            f"{cut} of {len(outputs['truncated'])} texts have more words than the model tags: "
-            "what follows is not tagged.",
-            stacklevel=4,  # where the client was asked
+            f"{cut} of {len(outputs['truncated'])} texts {what}.",
+            stacklevel=5,  # where the client was asked
         )
-    return answer_rows.tagged_words(outputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -55,12 +56,19 @@ class TextEmbedder(BertTask):
     # In Python.
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """One vector for each text: float32 `[texts, hidden_size]`.
+        """One vector for each text, float32 `[texts, hidden_size]`; warns of texts that are cut.
 
         Raises:
             ValueError: when ``texts`` is anything but a list of strings.
         """
-        return self.serving_default(as_texts(texts))["embedding"].numpy()
+        outputs = self.serving_default(as_texts(texts))
+        if cut := np.flatnonzero(outputs["truncated"]).tolist():
+            warnings.warn(
+                f"{len(cut)} of the texts, the first of them texts[{cut[0]}], are longer than "
+                f"max_length={self.max_length} tokens: what follows is not read.",
+                stacklevel=2,
+            )
+        return outputs["embedding"].numpy()
 
     def token_vectors(self, texts: Sequence[str]) -> list[TokenVectors]:
         """One vector for each token of each text."""

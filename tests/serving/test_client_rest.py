@@ -233,6 +233,14 @@ def test_texts_that_were_not_tagged_whole_are_warned_of():
                     assert client.tag(["a", "b"])[1] == [("b", "b", 0, 0, 0)]
 
 
+def test_texts_that_were_not_read_whole_are_warned_of():
+    answer = json.dumps({"outputs": {"embedding": [[1.0], [2.0]], "truncated": [True, False]}})
+    with RestStub(respond=answering(200, answer)) as stub:
+        with pytest.warns(UserWarning, match="1 of 2 texts are longer than the model") as warned:
+            assert Client(stub.url, "embed").embed(["a", "b"]).tolist() == [[1.0], [2.0]]
+        assert warned[0].filename == __file__
+
+
 def test_places_that_hold_nothing_are_left_out():
     for nothing in ("-1e9", "-Infinity"):
         found = f'{{"translations": [["b", ""]], "scores": [[-0.5, {nothing}]]'

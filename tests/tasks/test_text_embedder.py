@@ -68,6 +68,10 @@ def test_texts_over_the_limit_are_cut_and_reported(embedder):
         (38, False),
         (38, True),
     ]
+    with pytest.warns(
+        UserWarning, match=r"1 of the texts, the first of them texts\[1\], are longer"
+    ):
+        embedder(texts)
 
 
 def test_texts_without_tokens_have_no_vectors(embedder):
