@@ -249,7 +249,7 @@ def describe_devices(model: keras.Model) -> list[str]:
     else:
         has_affinity = hasattr(os, "sched_getaffinity")
         cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count()
-        devices = [f"CPU, {cores} cores"]
+        devices = [f"CPU, {cores} core{'' if cores == 1 else 's'}"]
     replicas = model.distribute_strategy.num_replicas_in_sync
     return devices if replicas == 1 else [*devices, f"{replicas} replicas"]
 

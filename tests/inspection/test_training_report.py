@@ -19,7 +19,11 @@ from keras_transformer.inspection.line_chart import Line, line_chart, ticks
 from keras_transformer.inspection.report_comparison import Comparison
 from keras_transformer.inspection.report_curves import charts
 from keras_transformer.inspection.report_page import report_page
-from keras_transformer.inspection.training_report import TrainingReport, read_report
+from keras_transformer.inspection.training_report import (
+    TrainingReport,
+    describe_devices,
+    read_report,
+)
 from keras_transformer.training import ScoreCallback, StepLimit, Throughput, adamw
 
 
@@ -162,6 +166,13 @@ def test_what_ended_a_training_is_in_its_report(fresh, tmp_path, error, state, m
     found = read_report(tmp_path)
     assert (found["state"], found["message"]) == (state, message)
     assert message in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("cores", "words"), [({0}, "CPU, 1 core"), ({0, 1}, "CPU, 2 cores")])
+def test_the_cores_are_those_that_the_process_may_use(model, monkeypatch, cores, words):
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: cores, raising=False)
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: [])
+    assert describe_devices(model) == [words]
 
 
 def test_only_the_chief_writes(fresh, tmp_path, monkeypatch):
