@@ -13,7 +13,7 @@ from keras_transformer.tasks import Translator
 
 
 @pytest.fixture(scope="module")
-def runs(tmp_path_factory):
+def trained(tmp_path_factory):
     """A run that stopped after 6 updates and went on to 12, and one that did not stop.
 
     What goes on knows the files alone: it is a new process.
@@ -33,9 +33,8 @@ def runs(tmp_path_factory):
     return folder, shown
 
 
-@pytest.mark.slow
-def test_a_resumed_run_ends_as_one_that_never_stopped(runs):
-    folder, _ = runs
+def test_a_resumed_run_ends_as_one_that_never_stopped(trained):
+    folder, _ = trained
     resumed, straight = weights(folder / "resumed"), weights(folder / "straight")
     assert resumed.keys() == straight.keys() and len(resumed) > 20
     for name, value in resumed.items():
@@ -47,9 +46,8 @@ def test_a_resumed_run_ends_as_one_that_never_stopped(runs):
     assert results[0]["updates"] == 12
 
 
-@pytest.mark.slow
-def test_a_run_leaves_everything_in_its_folder(runs):
-    folder, shown = runs
+def test_a_run_leaves_everything_in_its_folder(trained):
+    folder, shown = trained
     run = folder / "resumed"
     assert {path.name for path in run.iterdir()} == {
         "checkpoints", "config.json", "history.json", "model.weights.h5", "options.yaml",
@@ -70,9 +68,8 @@ def test_a_run_leaves_everything_in_its_folder(runs):
     assert shown.count("model:  ") == shown.count("reference: ") == 5
 
 
-@pytest.mark.slow
-def test_a_resumed_run_goes_on_with_its_report(runs):
-    folder, _ = runs
+def test_a_resumed_run_goes_on_with_its_report(trained):
+    folder, _ = trained
     resumed, straight = (read_report(folder / name) for name in ("resumed", "straight"))
     for report in (resumed, straight):
         assert report["state"] == "done" and report["epochs"][-1]["updates"] == 12
@@ -86,11 +83,10 @@ def test_a_resumed_run_goes_on_with_its_report(runs):
     assert "<svg" in (folder / "resumed" / "report.html").read_text()
 
 
-@pytest.mark.slow
-def test_the_written_options_repeat_the_run(runs, monkeypatch):
+def test_the_written_options_repeat_the_run(trained, monkeypatch):
     from translate_options import TranslateTrainOptions
 
-    folder, _ = runs
+    folder, _ = trained
     monkeypatch.setattr(
         sys, "argv", ["translate_train.py", "--config", str(folder / "straight" / "options.yaml")]
     )
@@ -99,9 +95,8 @@ def test_the_written_options_repeat_the_run(runs, monkeypatch):
     assert options == command_line.parse(TranslateTrainOptions, None)
 
 
-@pytest.mark.slow
-def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkeypatch, capsys):
-    folder, _ = runs
+def test_lines_are_translated_in_order_and_the_export_says_the_same(trained, monkeypatch, capsys):
+    folder, _ = trained
     lines = ["dog sees cat", "", "red cat", "   ", "big dog " * 100, "cat"]
     (folder / "lines.txt").write_text("\n".join(lines) + "\n")
     exported = folder / "models" / "straight"
@@ -118,9 +113,8 @@ def test_lines_are_translated_in_order_and_the_export_says_the_same(runs, monkey
     assert answers[0] == answers[1] == answers[2]
 
 
-@pytest.mark.slow
-def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch, capsys):
-    folder, _ = runs
+def test_several_translations_of_a_line_have_number_and_score(trained, monkeypatch, capsys):
+    folder, _ = trained
     (folder / "two.txt").write_text("dog\ncat\n")
     model = folder / "models" / "straight" / "1"
     here(
@@ -137,18 +131,16 @@ def test_several_translations_of_a_line_have_number_and_score(runs, monkeypatch,
         here(monkeypatch, "translate", ["--model", str(model), "--beam-size", "3"])
 
 
-@pytest.mark.slow
-def test_a_run_is_not_overwritten(runs, monkeypatch):
-    folder, _ = runs
+def test_a_run_is_not_overwritten(trained, monkeypatch):
+    folder, _ = trained
     before = (folder / "straight" / "model.weights.h5").stat().st_mtime_ns
     with pytest.raises(SystemExit, match="holds a run already: give --resume"):
         here(monkeypatch, "translate_train", flags(folder, "straight", 12))
     assert (folder / "straight" / "model.weights.h5").stat().st_mtime_ns == before
 
 
-@pytest.mark.slow
-def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
-    folder, _ = runs
+def test_resuming_a_run_that_was_over_changes_nothing(trained, monkeypatch):
+    folder, _ = trained
     run = folder / "straight"
     before, results = weights(run), (run / "results.json").read_text()
     monkeypatch.setattr(Translator, "export", lambda self, folder, *_, **__: folder)  # shown above
@@ -160,9 +152,8 @@ def test_resuming_a_run_that_was_over_changes_nothing(runs, monkeypatch):
     assert (run / "results.json").read_text() == results
 
 
-@pytest.mark.slow
-def test_a_resumed_run_keeps_its_vocabularies(runs, monkeypatch):
-    folder, _ = runs
+def test_a_resumed_run_keeps_its_vocabularies(trained, monkeypatch):
+    folder, _ = trained
     again = [*flags(folder, "straight", 12), "--resume", "--separate-vocabularies"]
     with pytest.raises(SystemExit, match="no source_tokenizer: .* of --separate-vocabularies"):
         here(monkeypatch, "translate_train", again)
