@@ -17,6 +17,9 @@ from keras_transformer.layers.dot_product_attention import masked_scores, masked
 from keras_transformer.layers.masks import causal_mask
 from keras_transformer.layers.positions import sinusoidal_table
 
+MOST_NUMBERS = 1_000_000
+"""Of a table."""
+
 
 def positions_topic(
     length: int = 8,
@@ -35,12 +38,14 @@ def positions_topic(
         shift: how far the position is moved to show what a shift is.
 
     Raises:
-        ValueError: for sizes below 1, a position outside of the table, or another width.
+        ValueError: for sizes below 1, more numbers than can be shown, a position outside of the
+            table, or another width.
 
     >>> positions_topic().step("Added").matrix.cells()[2]
     ['1.2093', '-0.6161', '0.7200', '1.0998']
     """
     check_at_least(1, length=length, hidden_size=hidden_size)
+    _check_shown(length, hidden_size)
     check_at_least(0, position=position, shift=shift)
     if position >= length:
         raise ValueError(f"position must be below length={length}, not {position}.")
@@ -114,10 +119,14 @@ def _shift(position: int, shift: int, hidden_size: int) -> Step:
 def mask_topic(length: int = 4) -> Topic:
     """The causal mask of a decoder, and the weights of equal scores under it.
 
+    Raises:
+        ValueError: for a length below 1, or so long that it cannot be shown.
+
     >>> mask_topic(3).step("Weights of equal scores").matrix.cells()
     [['1.0000', '0.0000', '0.0000'], ['0.5000', '0.5000', '0.0000'], ['0.3333', '0.3333', '0.3333']]
     """
     check_at_least(1, length=length)
+    _check_shown(length, length)
     mask = causal_mask(length)  # [1, 1, length, length]
     scores = ops.zeros((1, 1, length, length), "float64")
     names = [f"position {i}" for i in range(length)]
@@ -150,3 +159,12 @@ def mask_topic(length: int = 4) -> Topic:
             ),
         ],
     )
+
+
+def _check_shown(rows: int, columns: int) -> None:
+    """Refuses a table that nobody can look at, and that may not fit into the memory."""
+    if rows * columns > MOST_NUMBERS:
+        raise ValueError(
+            f"A table of {rows:,} x {columns:,} numbers cannot be shown: at most "
+            f"{MOST_NUMBERS:,} can."
+        )

@@ -239,6 +239,8 @@ def test_the_rates_are_those_of_the_schedules():
         (lambda: variance_topic(seed=-1), "seed must be at least 0, not -1"),
         (lambda: gradient_topic([1, 2], true=3), "must be from 1 to 2, not 3"),
         (lambda: positions_topic(4, position=4), "position must be below length=4, not 4"),
+        (lambda: mask_topic(100_000), "A table of 100,000 x 100,000 numbers cannot be shown"),
+        (lambda: positions_topic(10_000, 512), "A table of 10,000 x 512 numbers cannot be shown"),
         (lambda: positions_topic(vector=[1.0]), "The vector must have 4 numbers, not 1"),
     ],
 )
