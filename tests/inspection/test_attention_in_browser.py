@@ -35,6 +35,13 @@ def choose(page, text: str) -> None:
     page.wait_for_function("() => !!document.querySelector('#heads button[aria-selected=true]')")
 
 
+def expect_texts(elements, texts: list[str]) -> None:
+    """That the elements have these texts as soon as the view is drawn."""
+    from playwright.sync_api import expect
+
+    expect(elements).to_have_text(texts)
+
+
 def readout(page) -> str:
     return page.locator("#readout").inner_text()
 
@@ -152,10 +159,10 @@ def test_special_tokens_can_be_left_out_and_small_weights_brightened(shown):
 def test_rows_of_cross_attention_are_the_tokens_that_are_written(shown):
     choose(shown, "Lines")
     written = [token.text for token in TRANSLATION.maps["cross"].predicted]
-    assert shown.locator(".queries .token").all_inner_texts() == written
+    expect_texts(shown.locator(".queries .token"), written)
     choose(shown, "Decoder")
     read = [token.text for token in TRANSLATION.maps["decoder"].queries]
-    assert shown.locator(".queries .token").all_inner_texts() == read
+    expect_texts(shown.locator(".queries .token"), read)
 
 
 def test_right_to_left_text_stays_so_and_nothing_is_html(shown):
