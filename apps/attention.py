@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import command_line
-from bert_start import load_pretrained
+from bert_start import load_encoder
 from shown_task import open_task
 from waiting import waiting
 
@@ -107,7 +107,7 @@ def asked(options: AttentionOptions, task: Task) -> dict[str, Any]:
 
 def around_bert(directory: str) -> Task:
     """A task that reads "[MASK]", too; of its head only the encoder's attention is seen."""
-    bert, tokenizer = load_pretrained(directory)
+    bert, tokenizer = load_encoder(directory)
     if tokenizer.mask_id < 0:
         return TextEmbedder(BertEmbedder(bert), tokenizer)
     return FillMask(BertMaskedLM(bert), tokenizer)

@@ -37,9 +37,7 @@ def train_and_export(options: BertFinetuneOptions, report: TrainingReport) -> No
     for split, data in recipe.splits.items():
         print(counts := check(data), flush=True)
         report.add_data(split, counts)
-    bert, tokenizer = start(options, recipe.texts)
-    model = recipe.model(bert)
-    model.build()
+    model, tokenizer = start(options, recipe.texts, recipe.model_class, **recipe.head())
     print(f"Model: {model.count_params():,} weights", flush=True)
     task = recipe.task(model, tokenizer)  # refuses what does not fit before training
     history = fit(options, recipe, task, report)

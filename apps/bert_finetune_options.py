@@ -1,19 +1,17 @@
 """Options of `bert_finetune.py`."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
+from bert_model_options import BertModelOptions, settle_model
 from kept_apart import check_kept_apart
 from training_options import (
     DeviceOptions,
     TrainingOptions,
     check_limits,
-    check_model_fields,
     export_folder,
 )
-
-from keras_transformer.models import BertConfig
 
 OPTION_OF = {
     "text_column": "classify",
@@ -64,24 +62,9 @@ class TaskData:
 
 
 @dataclass
-class TaskModel:
+class TaskModel(BertModelOptions):
     """The model to begin with, and how it reads."""
 
-    init: str | None = None
-    """Folder of a pretrained run or Hugging Face directory; random weights by default."""
-    tokenizer: Literal["wordpiece", "char"] = "wordpiece"
-    """New tokenizer where --init gives none: word pieces, or characters (Chinese)."""
-    vocab_size: int = 8000
-    """Most ids of a new tokenizer."""
-    lowercase: bool | None = None
-    """Whether a new tokenizer takes capital letters for small ones; by default not for tagging."""
-    preset: Literal["tiny", "mini", "small", "base"] = "tiny"
-    """Size of a model with random weights: 2 layers of width 128, 4 of 256, 4 of 512, 12 of 768."""
-    model: dict[str, Any] = field(default_factory=dict)
-    """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
-    max_length: int = 128
-    """Most tokens that the model gets at once, special ones included; longer texts are cut, or
-    read in windows (tag, qa)."""
     stride: int | None = None
     """Tokens from the start of a window to that of the next: 128 by default for qa, half a window
     for tag."""
@@ -113,17 +96,13 @@ class BertFinetuneOptions(DeviceOptions, TaskTraining, TaskModel, TaskData):
             self.learning_rate = 5e-5 if pretrained else 5e-4
         if self.epochs is None:
             self.epochs = 3 if pretrained else 20
-        if self.lowercase is None:
-            self.lowercase = self.task != "tag"
         if self.output is None:
             self.output = str(Path("runs", self.task))
         if self.export is None:
             self.export = export_folder(self.output)
         check_limits(self)
         self._check_task()
-        check_model_fields(BertConfig, self.model)
-        if pretrained and self.model:
-            raise ValueError("--model says how to build a new model: leave it out with --init.")
+        settle_model(self, lowercase=self.task != "tag")
         one_split = self.train != "builtin" and "{split}" not in self.train
         one_split &= not self.train.startswith("tfds:")
         for split in ("valid", "test"):

@@ -27,7 +27,7 @@ from keras_transformer.data import (
     pretraining_batches,
 )
 from keras_transformer.inspection.training_report import TrainingReport
-from keras_transformer.models import Bert, BertMaskedLM, BertPretraining
+from keras_transformer.models import BertMaskedLM, BertPretraining
 from keras_transformer.tasks import FillMask
 from keras_transformer.text import Tokenizer
 from keras_transformer.training import (
@@ -56,15 +56,17 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     for split, documents in texts.items():
         print(counts := check(documents), flush=True)
         report.add_data(split, counts)
-    bert, tokenizer = start(options, texts["train"].sentences)
+    model_class = BertPretraining if options.next_sentence else BertMaskedLM
+    model, tokenizer = start(options, texts["train"].sentences, model_class)
+    print(f"Model: {model.count_params():,} weights", flush=True)
     batches = {}
     for split, documents in texts.items():
         with waiting(f"Tokenising {documents.name}"):
             batches[split] = make_batches(options, documents, tokenizer, split)
     print(batches["train"].report, flush=True)
     report.add_data("train", batches["train"].report)
-    model = compiled(options, bert, batches["train"].count_batches())
-    frequencies = token_frequencies(batches["train"], bert.config.vocab_size)
+    compile_model(model, options, batches["train"].count_batches())
+    frequencies = token_frequencies(batches["train"], tokenizer.vocab_size)
     begin_with(frequencies, model)
     training_run.fit(model, batches["train"], batches["valid"], options, report)
 
@@ -116,8 +118,8 @@ def make_batches(
     )
 
 
-def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) -> keras.Model:
-    """The model with its losses, the sum of both tasks', and BERT's Adam (Devlin et al. 2019, A.2).
+def compile_model(model: keras.Model, options: BertPretrainOptions, batches_an_epoch: int) -> None:
+    """Gives the model its losses, of both tasks, and BERT's Adam (Devlin et al. 2019, A.2).
 
     Of a token that is rare, most gradients are small: all of them shorten its vector's product with
     a common hidden state. With a shorter memory than BERT's (`beta_2`) Adam makes each of them as
@@ -133,7 +135,6 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
         clip_norm=options.clip_norm,
     )
     if options.next_sentence:
-        model = BertPretraining(bert)
         loss: Any = {
             "masked_tokens": TokenCrossEntropy(),
             "next_sentence": TokenCrossEntropy(pad_id=NO_ROW),
@@ -143,9 +144,7 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
             "next_sentence": [TokenAccuracy(pad_id=NO_ROW)],
         }
     else:
-        model = BertMaskedLM(bert)
         loss, metrics = TokenCrossEntropy(), [TokenLoss(), TokenAccuracy()]
-    model.build()
     model.compile(
         optimizer=optimizer,
         loss=loss,
@@ -153,8 +152,6 @@ def compiled(options: BertPretrainOptions, bert: Bert, batches_an_epoch: int) ->
         weighted_metrics=[],
         train_step=training_run.train_step(options),
     )
-    print(f"Model: {options.preset}, {model.count_params():,} weights", flush=True)
-    return model
 
 
 def token_frequencies(train: ExampleBatches, vocab_size: int) -> np.ndarray:
@@ -170,7 +167,9 @@ def begin_with(frequencies: np.ndarray, model: keras.Model) -> None:
 
     Otherwise they are what it learns first, by moving the vectors of all rare tokens one way.
     """
-    model.token_head.bias.assign(np.log(frequencies))
+    bias = model.token_head.bias
+    if not np.any(keras.ops.convert_to_numpy(bias)):  # else it has been learned before
+        bias.assign(np.log(frequencies))
 
 
 def score(model: keras.Model, test: ExampleBatches, frequencies: np.ndarray) -> dict[str, float]:

@@ -1,18 +1,15 @@
 """Options of `bert_pretrain.py`."""
 
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass
 
+from bert_model_options import BertModelOptions, settle_model
 from kept_apart import check_kept_apart
 from training_options import (
     DeviceOptions,
     TrainingOptions,
     check_limits,
-    check_model_fields,
     export_folder,
 )
-
-from keras_transformer.models import BertConfig
 
 
 @dataclass
@@ -38,27 +35,7 @@ class PretrainingTexts:
 
 
 @dataclass
-class PretrainingModel:
-    """The model, and how it reads."""
-
-    init: str | None = None
-    """Folder of a run or Hugging Face directory to go on from, with its tokenizer."""
-    tokenizer: Literal["wordpiece", "char"] = "wordpiece"
-    """Word pieces, or characters (Chinese)."""
-    vocab_size: int = 8000
-    """Most ids of a new tokenizer."""
-    lowercase: bool = True
-    """Whether a new tokenizer takes capital letters for small ones."""
-    preset: Literal["tiny", "mini", "small", "base"] = "tiny"
-    """Size of the model: 2 layers of width 128, 4 of 256, 4 of 512, 12 of 768."""
-    model: dict[str, Any] = field(default_factory=dict)
-    """Fields of BertConfig that differ from the preset, for instance '{"hidden_dropout": 0.0}'."""
-    max_length: int = 128
-    """Most tokens of an example, special ones included."""
-
-
-@dataclass
-class BertPretrainOptions(DeviceOptions, TrainingOptions, PretrainingModel, PretrainingTexts):
+class BertPretrainOptions(DeviceOptions, TrainingOptions, BertModelOptions, PretrainingTexts):
     """Pretrains a BERT, scores it on texts it has not seen, and exports it."""
 
     batch_size: int = 16
@@ -70,7 +47,7 @@ class BertPretrainOptions(DeviceOptions, TrainingOptions, PretrainingModel, Pret
         if self.export is None:
             self.export = export_folder(self.output)
         check_limits(self)
-        check_model_fields(BertConfig, self.model)
+        settle_model(self, lowercase=True)
         if not 0 < self.held_out < 0.5:
             raise ValueError(
                 f"--held-out is {self.held_out:g}; it must be more than 0 and less than 0.5."

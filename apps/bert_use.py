@@ -3,7 +3,7 @@
 from typing import Literal
 
 import pretrained
-from bert_start import load_pretrained
+from bert_start import load_encoder
 
 from keras_transformer.checkpoints import load_huggingface, load_wordpiece
 from keras_transformer.models import BertEmbedder, BertMaskedLM
@@ -29,7 +29,7 @@ def used_as(folder: str, use: Use) -> Task:
             return TextEmbedder(load_huggingface(folder, BertEmbedder), tokenizer)
         return FillMask(load_huggingface(folder, BertMaskedLM), tokenizer)
     if use == "embed":
-        bert, tokenizer = load_pretrained(folder)
+        bert, tokenizer = load_encoder(folder)
         return TextEmbedder(BertEmbedder(bert), tokenizer)
     task = Task.load(folder)
     if not isinstance(task, FillMask):

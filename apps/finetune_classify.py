@@ -13,7 +13,7 @@ from keras_transformer.data import (
     classification_batches,
     load_labelled,
 )
-from keras_transformer.models import Bert, BertClassifier
+from keras_transformer.models import BertClassifier
 from keras_transformer.tasks import TextClassifier
 from keras_transformer.tasks.label_scores import (
     LabelScores,
@@ -29,6 +29,8 @@ NO_LABEL = -1  # of rows that only fill up a batch
 
 class Classify:
     """The parts of a fine-tuning that are a classifier's."""
+
+    model_class = BertClassifier
 
     def __init__(self, options: BertFinetuneOptions):
         self.options = options
@@ -61,9 +63,9 @@ class Classify:
         """The training texts, for a new tokenizer."""
         return self.splits["train"].texts()
 
-    def model(self, bert: Bert) -> keras.Model:
-        """The model, with a new head."""
-        return BertClassifier(bert, num_labels=1 if self.labels is None else len(self.labels))
+    def head(self) -> dict[str, int]:
+        """Arguments of the model besides its encoder."""
+        return {"num_labels": 1 if self.labels is None else len(self.labels)}
 
     def loss_and_metrics(self) -> tuple[Any, Any]:
         """Arguments of `compile`."""

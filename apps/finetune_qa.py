@@ -7,7 +7,7 @@ import keras
 from bert_finetune_options import BertFinetuneOptions
 
 from keras_transformer.data import ExampleBatches, Questions, load_questions, span_batches
-from keras_transformer.models import Bert, BertSpanQA
+from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks import AnswerOptions, QuestionAnswerer
 from keras_transformer.tasks.answer_scores import AnswerScores, answer_scores
 from keras_transformer.text import Tokenizer
@@ -19,6 +19,7 @@ NO_ROW = -1  # of rows that only fill up a batch
 class AnswerQuestions:
     """The parts of a fine-tuning that are question answering's."""
 
+    model_class = BertSpanQA
     measure = "f1"  # picks the best weights
 
     def __init__(self, options: BertFinetuneOptions):
@@ -52,9 +53,9 @@ class AnswerQuestions:
         """The training texts, for a new tokenizer."""
         return self.splits["train"].texts()
 
-    def model(self, bert: Bert) -> keras.Model:
-        """The model, with a new head."""
-        return BertSpanQA(bert)
+    def head(self) -> dict[str, int]:
+        """Arguments of the model besides its encoder."""
+        return {}
 
     def loss_and_metrics(self) -> tuple[Any, Any]:
         """Arguments of `compile`."""

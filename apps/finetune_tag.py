@@ -8,7 +8,7 @@ import keras
 from bert_finetune_options import BertFinetuneOptions
 
 from keras_transformer.data import ExampleBatches, TaggedSentences, load_tagged, tagging_batches
-from keras_transformer.models import Bert, BertTagger
+from keras_transformer.models import BertTagger
 from keras_transformer.tasks import TokenTagger
 from keras_transformer.tasks.label_scores import (
     EntityScores,
@@ -25,6 +25,8 @@ NO_TAG = -1  # where no word begins
 
 class Tag:
     """The parts of a fine-tuning that are a tagger's."""
+
+    model_class = BertTagger
 
     def __init__(self, options: BertFinetuneOptions):
         self.options = options
@@ -55,9 +57,9 @@ class Tag:
         """The training texts, for a new tokenizer."""
         return self.splits["train"].texts()
 
-    def model(self, bert: Bert) -> keras.Model:
-        """The model, with a new head."""
-        return BertTagger(bert, num_labels=len(self.labels))
+    def head(self) -> dict[str, int]:
+        """Arguments of the model besides its encoder."""
+        return {"num_labels": len(self.labels)}
 
     def loss_and_metrics(self) -> tuple[Any, Any]:
         """Arguments of `compile`."""

@@ -7,6 +7,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from command_parser import flag
+
 from keras_transformer.models.config import ModelConfig
 
 
@@ -107,15 +109,6 @@ def check_finite(options: Any, names: Iterable[str]) -> None:
         value = getattr(options, name)
         if not math.isfinite(value):
             raise ValueError(f"{flag(name)} is {value:g}; it must be finite.")
-
-
-def flag(name: str) -> str:
-    """What an option is called on the command line.
-
-    >>> flag("max_steps")
-    '--max-steps'
-    """
-    return f"--{name.replace('_', '-')}"
 
 
 def export_folder(output: str) -> str:

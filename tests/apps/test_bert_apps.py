@@ -22,6 +22,7 @@ from bert_pretrain_options import BertPretrainOptions
 from keras_transformer.data import builtin_documents
 from keras_transformer.data.small_tasks import names, reviews, stories
 from keras_transformer.inspection.training_report import read_report
+from keras_transformer.models import BertSpanQA
 from keras_transformer.tasks.text_classifier import Classification as Label
 
 SMALL = {
@@ -296,13 +297,13 @@ def test_a_resumed_run_goes_on_without_the_folder_it_began_with(pretrained, tmp_
     began = shutil.copytree(pretrained, tmp_path / "began")
     run = tmp_path / "run"
     options = BertFinetuneOptions(init=str(began), max_length=48, output=str(run))
-    bert, tokenizer = bert_start.start(options, list)
+    model, tokenizer = bert_start.start(options, list, BertSpanQA)
     (began / "tokenizer" / "vocab.txt").write_text("[UNK]\n")  # another vocabulary since
     (run / "checkpoints").mkdir()
     (run / "checkpoints" / "epoch-0001-batch-00000000.npz").touch()
-    again, same = bert_start.start(dataclasses.replace(options, resume=True), list)
-    assert again.config == bert.config and same.vocabulary == tokenizer.vocabulary
-    assert [w.shape for w in again.weights] == [w.shape for w in bert.weights]
+    again, same = bert_start.start(dataclasses.replace(options, resume=True), list, BertSpanQA)
+    assert again.config == model.config and same.vocabulary == tokenizer.vocabulary
+    assert [w.shape for w in again.weights] == [w.shape for w in model.weights]
 
 
 @pytest.mark.parametrize(

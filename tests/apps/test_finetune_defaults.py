@@ -34,9 +34,9 @@ def test_300_rows_of_three_labels_are_learned_with_the_defaults(tmp_path):
     )
     with training_run.begin(options) as report:
         recipe = Classify(options)
-        bert, tokenizer = bert_start.start(options, recipe.texts)
-        model = recipe.model(bert)
-        model.build()
+        model, tokenizer = bert_start.start(
+            options, recipe.texts, recipe.model_class, **recipe.head()
+        )
         task = recipe.task(model, tokenizer)
         bert_finetune.fit(options, recipe, task, report)
     scores = recipe.score(task, "test")
