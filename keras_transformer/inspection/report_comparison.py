@@ -11,7 +11,13 @@ from typing import Any, NamedTuple
 from keras_transformer.inspection import line_chart, report_page
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
-from keras_transformer.inspection.report_tables import at_time, duration, score_rows, table
+from keras_transformer.inspection.report_tables import (
+    as_given,
+    at_time,
+    duration,
+    score_rows,
+    table,
+)
 from keras_transformer.inspection.training_report import read_report
 
 NOT_COMPARED = ("output", "export", "resume")  # options that say nothing of the training
@@ -127,12 +133,12 @@ class Comparison:
         for name in dict.fromkeys(name for column in columns for name in column):
             yield from self._row(name, [column.get(name) for column in columns])
 
-    def _differing(self) -> Iterator[tuple[str, list[Any]]]:
+    def _differing(self) -> Iterator[tuple[str, list[str]]]:
         options = [run["options"] for run in self.runs]
         for name in dict.fromkeys(name for some in options for name in some):
             values = [some.get(name) for some in options]
             if name not in NOT_COMPARED and any(value != values[0] for value in values):
-                yield name.replace("_", " "), values
+                yield name.replace("_", " "), [as_given(value) for value in values]
 
     def _data(self) -> Iterator[tuple[str, list[Any]]]:
         splits = dict.fromkeys(split for run in self.runs for split in run["data"])

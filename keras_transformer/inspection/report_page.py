@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -12,9 +11,9 @@ from keras_transformer.inspection.line_chart import number
 from keras_transformer.inspection.page import html_page
 from keras_transformer.inspection.report_curves import best_row, charts, measure
 from keras_transformer.inspection.report_tables import (
+    as_given,
     at_time,
     duration,
-    in_words,
     score_rows,
     spaced,
     table,
@@ -212,19 +211,10 @@ def sample_article(texts: Iterable[tuple[str, str]], before: str = "") -> str:
 def _options(options: Mapping[str, Any]) -> str:
     rows = "".join(
         f"<div><span class='soft'>{escape(spaced(name))}</span>"
-        f"<span>{escape(_value(value))}</span></div>"
+        f"<span>{escape(as_given(value))}</span></div>"
         for name, value in options.items()
     )
     return f"<div class='card options'>{rows}</div>" if rows else ""
-
-
-def _value(value: Any) -> str:
-    """A value of an option, as it would be given."""
-    if isinstance(value, Mapping):
-        return json.dumps(value, ensure_ascii=False)
-    if isinstance(value, float):
-        return f"{value:g}"
-    return str(value) if type(value) is int else in_words(value)
 
 
 def _made_with(facts: Mapping[str, Any]) -> dict[str, Any]:

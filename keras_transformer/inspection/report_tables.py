@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -66,6 +67,19 @@ def in_words(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(in_words, value)) or "–"
     return str(value)
+
+
+def as_given(value: Any) -> str:
+    """A value of an option, as it would be given.
+
+    >>> [as_given(v) for v in (2024, 1e-4, {"hidden_size": 8}, True, None)]
+    ['2024', '0.0001', '{"hidden_size": 8}', 'yes', '–']
+    """
+    if isinstance(value, Mapping):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if type(value) is int else in_words(value)
 
 
 def duration(seconds: float) -> str:

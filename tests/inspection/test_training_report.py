@@ -1,10 +1,7 @@
-"""The report of a training: what it holds, when it is written, and runs side by side."""
+"""The report of a training: what it holds, and when it is written."""
 
 import json
-import re
 from collections import Counter
-from html import unescape
-from html.parser import HTMLParser
 
 import keras
 import numpy as np
@@ -15,10 +12,6 @@ from keras_transformer.data import ExampleBatches, TextPairs
 from keras_transformer.data.length_report import LengthReport, SideLengths
 from keras_transformer.data.pairs import ReadReport
 from keras_transformer.inspection.data_counts import data_counts
-from keras_transformer.inspection.line_chart import Line, line_chart, ticks
-from keras_transformer.inspection.report_comparison import Comparison
-from keras_transformer.inspection.report_curves import charts
-from keras_transformer.inspection.report_page import report_page
 from keras_transformer.inspection.training_report import (
     TrainingReport,
     describe_devices,
@@ -232,160 +225,3 @@ def test_counts_of_examples_have_their_lengths():
     examples = [{"token_ids": np.arange(1, n), "label": n} for n in (4, 2, 3)]
     found = data_counts(ExampleBatches(examples, "label", batch_size=3, training=False).report)
     assert found["examples"] == 3 and found["longest"] == 3 and found["mean_length"] == 2.0
-
-
-# Pages.
-
-
-class Page(HTMLParser):
-    """Which tags stand open, and what the page would fetch."""
-
-    VOID = {"meta", "br", "hr", "link", "img", "input"}
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.fetched = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        self.fetched += [value for name, value in attributes if name in ("src", "href")]
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-
-def facts(title="runs/a", loss=2.0, **changes):
-    rows = [
-        {
-            "epoch": epoch, "updates": 10 * epoch, "seconds": 3.0 * epoch, "loss": loss / epoch,
-            "val_loss": 1.1 * loss / epoch, "valid_bleu": 9.0 - abs(epoch - 2),
-            "learning_rate": 1e-3, "tokens_per_second": 100.0,
-        }
-        for epoch in (1, 2, 3)
-    ]  # fmt: skip
-    found = TrainingReport(title).facts | {
-        "epochs": rows,
-        "score": {"name": "valid_bleu", "mode": "max"},
-        "model": {"class": "Gpt", "parameters": 7, "precision": "float32"},
-    }
-    return found | changes
-
-
-def test_the_page_is_whole_and_fetches_nothing():
-    text = report_page(
-        facts(samples=[{"updates": None, "texts": {"source": "</script><b>", "model": "שלום"}}])
-    )
-    page = Page(text)
-    assert page.open == [] and page.fetched == []
-    assert not re.search(r"https?:|@import|url\(", text)
-    assert "prefers-color-scheme: dark" in text
-    assert "<dd>&lt;/script&gt;&lt;b&gt;</dd>" in text and "שלום" in text
-    assert "location.reload" in text and "location.reload" not in report_page(facts(state="done"))
-    assert "best BLEU (validation)" in text and "after 20 updates" in text
-
-
-def test_a_chart_says_its_values_and_leaves_out_what_is_no_number():
-    chart = line_chart("Loss", [Line("training", [1, 2, 3], [4.0, float("nan"), 2.0], best=2)])
-    points = json.loads(unescape(re.search(r'data-points="([^"]*)"', chart)[1]))
-    assert [said for _, said in points] == [
-        "1 updates\ntraining  4",
-        "3 updates\ntraining  2 (best)",
-    ]
-    assert points[0][0] < points[1][0]
-    assert "from 4 to 2" in chart
-    assert line_chart("Loss", [Line("training", [1], [float("inf")])]) == ""
-
-
-def test_a_score_of_nothing_but_zeros_has_no_ticks_below():
-    assert ticks(0, 0, 5) == [0.0, 0.5, 1.0]
-
-
-def test_an_epoch_and_a_point_within_it_are_one_point_of_the_curve():
-    run = {"score": None, "epochs": [{"updates": 4, "tokens_per_second": 10.0}]}
-    run["within"] = [{"updates": at, "tokens_per_second": 30.0} for at in (2, 4)]
-    (chart,) = charts([run]).main
-    points = json.loads(unescape(re.search(r'data-points="([^"]*)"', chart)[1]))
-    assert [said.splitlines()[0] for _, said in points] == ["2 updates", "4 updates"]
-    assert "10" in points[1][1]
-
-
-@pytest.mark.parametrize(
-    ("low", "high"), [(0, 1), (-3.7, 12.1), (5, 5), (0, 0), (1e-9, 2e-9), (0, 1e12), (99.1, 99.2)]
-)
-def test_ticks_hold_the_values_between_them(low, high):
-    found = ticks(low, high, 5)
-    assert found[0] <= low <= high <= found[-1] and 2 <= len(found) <= 8
-    assert np.ptp(np.diff(found)) < 1e-6 * (found[-1] - found[0])
-
-
-# Side by side.
-
-
-@pytest.fixture
-def runs(tmp_path):
-    sample = {"updates": None, "texts": {"source": "eins", "model": "one", "reference": "1"}}
-    for name, loss, rate in (("a", 2.0, 0.1), ("b", 4.0, 0.2)):
-        options = {"rate": rate, "seed": 1, "output": name}
-        folder = tmp_path / name
-        folder.mkdir()
-        found = facts(f"runs/{name}", loss, options=options, samples=[sample])
-        found["scores"] = {"test": {"bleu": {"name": "BLEU", "value": loss}}}
-        (folder / "report.json").write_text(json.dumps(found))
-    return [tmp_path / "a", tmp_path / "b"]
-
-
-def test_runs_side_by_side_show_what_differs(runs):
-    sections = {section.title: dict(section.rows) for section in Comparison(runs).sections()}
-    assert sections["Options that differ"] == {"rate": [0.1, 0.2]}
-    assert sections["Scores"] == {"test: BLEU": [2.0, 4.0]}
-    assert sections["Training"]["best BLEU (validation)"] == [9.0, 9.0]
-    assert "Versions that differ" not in sections
-    page = Comparison(runs).page()
-    assert Page(page).open == [] and Page(page).fetched == []
-    assert page.count("<path") == 2 * (2 + 1 + 1 + 1)  # of each run: two losses and three others
-    assert page.count('faint"') == 2  # the losses of training
-    assert "<dt>runs/b</dt><dd>one</dd>" in page
-
-
-def test_a_run_may_be_compared_with_itself_and_one_without_epochs(runs):
-    found = json.loads((runs[0] / "report.json").read_text()) | {"epochs": [], "score": None}
-    (runs[1] / "report.json").write_text(json.dumps(found))
-    comparison = Comparison([*runs, runs[0]])
-    assert comparison.names == [str(folder) for folder in (*runs, runs[0])]
-    training = dict(comparison.sections()[0].rows)
-    assert training["updates"] == [30, None, 30]
-    assert Page(comparison.page()).open == []
-
-
-def test_of_a_run_that_did_not_end_it_says_when_it_last_wrote(runs):
-    found = json.loads((runs[0] / "report.json").read_text())
-    found["updated"] = "2026-01-02T03:04:05+00:00"
-    (runs[0] / "report.json").write_text(json.dumps(found))
-    states = dict(Comparison(runs).sections()[0].rows)["state"]
-    assert states == ["running at 2026-01-02 03:04:05 UTC", "running"]
-
-
-def test_runs_of_different_kinds_have_their_own_rows_and_curves(runs):
-    other = facts("runs/b", options={"label": "x"}, within=[{"updates": 5, "loss": 9.0}])
-    other["epochs"] = [{"epoch": 1, "updates": 7, "seconds": 1.0, "loss": 3.0, "valid_f1": 0.5}]
-    other["score"] = {"name": "valid_f1", "mode": "max"}
-    other["samples"] = [{"updates": None, "texts": {"text": "eins", "label": "x"}}]
-    (runs[1] / "report.json").write_text(json.dumps(other))
-    comparison = Comparison(runs)
-    sections = {section.title: dict(section.rows) for section in comparison.sections()}
-    assert sections["Options that differ"] == {
-        "rate": [0.1, None], "seed": [1, None], "label": [None, "x"],
-    }  # fmt: skip
-    assert sections["Training"]["best BLEU (validation)"] == [9.0, None]
-    assert sections["Training"]["best F1 (validation)"] == [None, 0.5]
-    page = comparison.page()
-    assert Page(page).open == [] and "<b>BLEU</b>" in page and "<b>F1</b>" in page
-
-
-def test_runs_that_cannot_be_compared_are_named(tmp_path):
-    with pytest.raises(ValueError, match="has no report.json"):
-        Comparison([tmp_path])
-    with pytest.raises(ValueError, match="give the folders of runs"):
-        Comparison([])
