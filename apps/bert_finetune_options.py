@@ -19,6 +19,7 @@ OPTION_OF = {
     "label_column": "classify",
     "regression": "classify",
     "balanced": "classify",
+    "pooling": "classify",
     "word_column": "tag",
     "tag_column": "tag",
     "no_answer_threshold": "qa",
@@ -56,6 +57,9 @@ class TaskData:
     """Whether the labels are numbers to be guessed."""
     balanced: bool = False
     """Whether all labels get the same say, however many rows each has."""
+    pooling: Literal["cls", "mean"] = "cls"
+    """What a label is read from: the first token, as pretrained, or the mean of all tokens, which
+    small models learn from faster (classify)."""
     no_answer_threshold: float | None = None
     """A score that does not exceed it is no answer (qa). By default 0 if some training questions
     have none, else every question gets an answer."""

@@ -63,9 +63,10 @@ class Classify:
         """The training texts, for a new tokenizer."""
         return self.splits["train"].texts()
 
-    def head(self) -> dict[str, int]:
+    def head(self) -> dict[str, Any]:
         """Arguments of the model besides its encoder."""
-        return {"num_labels": 1 if self.labels is None else len(self.labels)}
+        num_labels = 1 if self.labels is None else len(self.labels)
+        return {"num_labels": num_labels, "pooling": self.options.pooling}
 
     def loss_and_metrics(self) -> tuple[Any, Any]:
         """Arguments of `compile`."""

@@ -115,8 +115,9 @@ def save_huggingface(
             "LABEL_0", "LABEL_1", ... by default.
 
     Raises:
-        ValueError: for a model of another kind, one that is not built, or a `Gpt` of a shape that
-            neither GPT-2 nor Llama has, and when there are not as many labels as the model has.
+        ValueError: for a model of another kind, one that is not built, a `Gpt` of a shape that
+            neither GPT-2 nor Llama has, or a `BertClassifier` that takes the mean of its tokens,
+            and when there are not as many labels as the model has.
 
     >>> save_huggingface(model, "runs/sst2", labels=["bad", "good"])  # doctest: +SKIP
     """
@@ -126,6 +127,11 @@ def save_huggingface(
         raise ValueError(f"{model.name} has no weights yet: call or build it before it is saved.")
     if labels is not None and type(model) not in LABELLED:
         raise ValueError(f"A {type(model).__name__} has no labels.")
+    if isinstance(model, BertClassifier) and model.pooling != "cls":
+        raise ValueError(
+            f"Hugging Face's BERT classifies by the first token: a BertClassifier with "
+            f"pooling={model.pooling!r} cannot be written as one."
+        )
     if isinstance(model, Gpt):
         fields, tensors = decoders.written(model)
         write_checkpoint(Path(directory), {CONFIG_FILE: fields}, tensors)

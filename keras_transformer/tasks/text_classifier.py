@@ -138,7 +138,7 @@ class TextClassifier(BertTask):
     # Saving.
 
     def _head(self) -> dict[str, Any]:
-        return {"num_labels": self.model.num_labels}
+        return {"num_labels": self.model.num_labels, "pooling": self.model.pooling}
 
     def _options(self) -> dict[str, Any]:
         return {"labels": self.labels and list(self.labels), "max_length": self.max_length}

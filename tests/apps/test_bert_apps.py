@@ -310,6 +310,7 @@ def test_a_resumed_run_goes_on_without_the_folder_it_began_with(pretrained, tmp_
     ("options", "message"),
     [
         ({"task": "tag", "regression": True}, "--regression is for --task classify, not for --ta"),
+        ({"task": "tag", "pooling": "mean"}, "--pooling is for --task classify, not for --task "),
         ({"task": "qa", "balanced": True}, "--balanced is for --task classify, not for --task qa"),
         ({"task": "tag", "no_answer_threshold": 0.5}, "--no-answer-threshold is for --task qa"),
         ({"balanced": True, "regression": True}, "--balanced weighs labels, but with --regressio"),

@@ -17,7 +17,10 @@ from keras_transformer.models import BertConfig, BertEmbedder
 pytestmark = pytest.mark.filterwarnings("ignore:__array__ implementation:DeprecationWarning")
 
 
-@pytest.mark.parametrize("kind", berts.KINDS)
+WRITABLE = [kind for kind in berts.KINDS if kind != "mean_classifier"]
+
+
+@pytest.mark.parametrize("kind", WRITABLE)
 def test_what_is_written_is_read_back(kind, tmp_path):
     model = saved(kind, tmp_path / "new" / "folder")
     wanted = BertEmbedder if isinstance(model, BertEmbedder) else None
@@ -30,6 +33,12 @@ def test_what_is_written_is_read_back(kind, tmp_path):
     expected, found = model.get_config(), loaded.get_config()
     for name in ("num_labels", "pooling", "normalize"):
         assert found.get(name) == expected.get(name)
+
+
+def test_a_classifier_that_theirs_cannot_be_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="classifies by the first token: .* pooling='mean' cannot"):
+        save_huggingface(berts.built("mean_classifier"), tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_every_field_of_the_config_is_written_and_read(tmp_path):

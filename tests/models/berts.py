@@ -32,6 +32,7 @@ KINDS: dict[str, Callable[[Bert], Any]] = {
     "pretraining": BertPretraining,
     "classifier": lambda bert: BertClassifier(bert, num_labels=3),
     "regression": lambda bert: BertClassifier(bert, num_labels=1),
+    "mean_classifier": lambda bert: BertClassifier(bert, num_labels=3, pooling="mean"),
     "tagger": lambda bert: BertTagger(bert, num_labels=5),
     "span_qa": BertSpanQA,
     "embedder": BertEmbedder,

@@ -293,6 +293,16 @@ def test_float64_stays_float64(kind):
         assert output.dtype == "float64"
 
 
+def test_a_classifier_may_read_the_mean_of_all_real_tokens():
+    model, inputs = berts.built("mean_classifier"), berts.batch()
+    vectors = BertEmbedder(model.bert)(inputs)
+    kernel, bias = model.classifier.get_weights()
+    assert_allclose(model(inputs), vectors.numpy() @ kernel + bias, atol=1e-5)
+    assert not hasattr(model, "pooler")
+    with pytest.raises(ValueError, match="pooling must be one of mean, cls, not 'max'"):
+        BertClassifier(model.bert, pooling="max")
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 

@@ -23,6 +23,16 @@ def classifier():
     return make(labels=LABELS)
 
 
+def test_a_classifier_that_reads_all_tokens_comes_back(tmp_path):
+    tokenizer = small_berts.wordpieces()
+    model = small_berts.make_model(BertClassifier, tokenizer, num_labels=3, pooling="mean")
+    task = TextClassifier(model, tokenizer, labels=LABELS)
+    again = small_berts.assert_comes_back(
+        task, tmp_path, text=["a value", "the values"], text_pair=["", "a"]
+    )
+    assert again.model.pooling == "mean"
+
+
 @pytest.fixture
 def eager():
     with small_berts.eagerly():
