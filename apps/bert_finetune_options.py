@@ -58,8 +58,8 @@ class TaskData:
     balanced: bool = False
     """Whether all labels get the same say, however many rows each has."""
     pooling: Literal["cls", "mean"] = "cls"
-    """What a label is read from: the first token, as pretrained, or the mean of all tokens, which
-    small models learn from faster (classify)."""
+    """What a label is read from: the first token, as pretrained, or the mean of all tokens
+    (classify)."""
     no_answer_threshold: float | None = None
     """A score that does not exceed it is no answer (qa). By default 0 if some training questions
     have none, else every question gets an answer."""

@@ -25,7 +25,7 @@ class BertClassifier(BertWithHead):
         num_labels: number of labels; 1 for a number instead of a choice (mean squared error).
         pooling: what is read of the encoder's output: "cls", the vector of the first token through
             a dense layer with tanh, as in the paper; or "mean", the mean of the vectors of all real
-            tokens, special ones included, which small models learn from faster.
+            tokens, special ones included.
 
     Call args:
         inputs: those of `Bert`.
