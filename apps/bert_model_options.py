@@ -36,7 +36,7 @@ class BertModelOptions:
     read in windows (tag, qa)."""
 
 
-def settle_model(options: BertModelOptions, lowercase: bool) -> None:
+def settle_model(options: Any, lowercase: bool) -> None:
     """Sets what is not given, and refuses what a model of `--init` has already.
 
     Args:
@@ -51,6 +51,8 @@ def settle_model(options: BertModelOptions, lowercase: bool) -> None:
         for name, value in new.items():
             if getattr(options, name) is None:
                 setattr(options, name, value)
+        return
+    if options.resume:  # the run has its model; those of older versions wrote all options down
         return
     for name in new:
         if getattr(options, name) is not None:

@@ -123,6 +123,12 @@ def test_what_a_pretrained_model_has_already_is_refused(options_class, given, me
         options_class(init="runs/bert", **given)
 
 
+@pytest.mark.parametrize("options_class", [BertFinetuneOptions, BertPretrainOptions])
+def test_a_resumed_run_may_have_them_written_down(options_class):
+    """Older versions wrote the defaults of a new model into the options of every run."""
+    options_class(init="runs/bert", resume=True, preset="tiny", vocab_size=8000)
+
+
 def test_new_models_have_their_defaults():
     options = BertPretrainOptions()
     assert (options.tokenizer, options.vocab_size, options.preset) == ("wordpiece", 8000, "tiny")
