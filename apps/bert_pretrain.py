@@ -66,7 +66,7 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     print(batches["train"].report, flush=True)
     report.add_data("train", batches["train"].report)
     compile_model(model, options, batches["train"].count_batches())
-    frequencies = token_frequencies(batches["train"], tokenizer.vocab_size)
+    frequencies = token_frequencies(batches["train"], model.config.vocab_size)
     begin_with(frequencies, model)
     training_run.fit(model, batches["train"], batches["valid"], options, report)
 

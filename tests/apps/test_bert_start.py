@@ -2,11 +2,12 @@
 
 import bert_start
 import keras
+import numpy as np
 import pytest
 from bert_finetune_options import BertFinetuneOptions
 from bert_pretrain import begin_with
 from bert_pretrain_options import BertPretrainOptions
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from keras_transformer.checkpoints import save_huggingface
 from keras_transformer.models import (
@@ -94,6 +95,14 @@ def test_pretraining_goes_on_with_the_heads_that_it_taught(folder, taught, model
     same(model.token_head, taught.token_head)
     if model_class is BertPretraining:
         same(model.next_sentence, taught.next_sentence)
+
+
+def test_a_new_head_begins_with_the_frequencies_of_tokens(tokenizer):
+    model = BertMaskedLM(Bert(BertConfig(tokenizer.vocab_size, **SIZES)))
+    model.build()
+    frequencies = np.arange(1.0, tokenizer.vocab_size + 1)
+    begin_with(frequencies, model)
+    assert_allclose(model.token_head.bias, np.log(frequencies), rtol=1e-6)
 
 
 def test_a_pretrained_model_can_have_other_rates_of_dropout(folder, taught, tmp_path):
