@@ -59,6 +59,7 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     model_class = BertPretraining if options.next_sentence else BertMaskedLM
     model, tokenizer = start(options, texts["train"].sentences, model_class)
     print(f"Model: {model.count_params():,} weights", flush=True)
+    fill_mask = FillMask(model, tokenizer)  # refuses what does not fit before training
     batches = {}
     for split, documents in texts.items():
         with waiting(f"Tokenising {documents.name}"):
@@ -70,7 +71,6 @@ def train_and_export(options: BertPretrainOptions, report: TrainingReport) -> No
     begin_with(frequencies, model)
     training_run.fit(model, batches["train"], batches["valid"], options, report)
 
-    fill_mask = FillMask(model, tokenizer)
     fill_mask.save(options.output)
     scores = score(model, batches["test"], frequencies)
     results = scores | {"updates": updates_made(model)}

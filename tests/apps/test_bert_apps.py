@@ -19,11 +19,13 @@ from bert_finetune_options import BertFinetuneOptions
 from bert_pretrain import load_texts
 from bert_pretrain_options import BertPretrainOptions
 
+from keras_transformer.checkpoints import save_huggingface
 from keras_transformer.data import builtin_documents
 from keras_transformer.data.small_tasks import names, reviews, stories
 from keras_transformer.inspection.training_report import read_report
-from keras_transformer.models import BertSpanQA
+from keras_transformer.models import Bert, BertConfig, BertSpanQA
 from keras_transformer.tasks.text_classifier import Classification as Label
+from keras_transformer.text import load_tokenizer
 
 SMALL = {
     "hidden_size": 32,
@@ -304,6 +306,22 @@ def test_a_resumed_run_goes_on_without_the_folder_it_began_with(pretrained, tmp_
     again, same = bert_start.start(dataclasses.replace(options, resume=True), list, BertSpanQA)
     assert again.config == model.config and same.vocabulary == tokenizer.vocabulary
     assert [w.shape for w in again.weights] == [w.shape for w in model.weights]
+
+
+def test_a_tokenizer_that_does_not_fit_is_refused_before_pretraining(
+    pretrained, monkeypatch, tmp_path
+):
+    tokenizer = load_tokenizer(pretrained / "tokenizer")
+    bert = Bert(BertConfig(tokenizer.vocab_size + 5, max_position_embeddings=48, **SMALL))
+    bert.build()
+    save_huggingface(bert, tmp_path / "other")
+    tokenizer.save(tmp_path / "other")
+    given = ["--init", tmp_path / "other", "--text", pretrained.parent / "texts.txt"]
+    given += ["--held-out", 0.2, "--max-length", 48, "--output", tmp_path / "run"]
+    with pytest.warns(UserWarning, match="start at random"), pytest.raises(SystemExit) as stop:
+        here(monkeypatch, "bert_pretrain", [*given, "--export", tmp_path / "models"])
+    assert "The tokenizer has 600 ids, the model 605." in str(stop.value)
+    assert not (tmp_path / "run" / "checkpoints").exists()
 
 
 @pytest.mark.parametrize(
